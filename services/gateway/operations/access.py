@@ -95,10 +95,11 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
     token_id = parse_uuid(request.token)
     async with call.unit() as unit:
         if token_id is not None:
+            before = await store.load_token(unit.connection, token_id)
             await store.revoke_token(unit.connection, token_id, unit.now)
             row = await store.load_token(unit.connection, token_id)
-            if row is not None:
-                call.note(after=_render_token(row))
+            if row is not None and before is not None:
+                call.note(before=_render_token(before), after=_render_token(row))
                 return _render_token(row)
     raise NotFound("the token")
 

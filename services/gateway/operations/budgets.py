@@ -35,7 +35,9 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
     """Says what a tenant may spend in a month, from this one on."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
-    call.note(after=request.model_dump(mode="json"), entity=f"budget/{name}")
+    before = await call.glimpse(GetBudgets(), tenant)
+    stood = _one(before.budgets, None, name) if before else None
+    _note(call, request, stood, f"budget/{name}")
     await call.record()
     budget = _budget(request, None)
     found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.query_timeout_s)
@@ -45,7 +47,9 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
 async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
     """Says what a workspace of the caller's tenant may spend in a month, from this one on."""
     call.check_place(Permission.POLICY_MANAGE, TENANT)
-    call.note(after=request.model_dump(mode="json"), entity=f"budget/{request.workspace}")
+    before = await call.glimpse(GetBudgets())
+    stood = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
+    _note(call, request, stood, f"budget/{request.workspace}")
     found = await call.order(SetBudget(budget=_budget(request, request.workspace)))
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     one = _one(found.budgets, request.workspace, call.caller.tenant_name)
@@ -61,6 +65,20 @@ async def _list_of_site(call: Call) -> MonthlyBudgets:
     async with call.doors.database.system() as connection:
         names = await access.load_tenant_names(connection, {TenantId(one.tenant) for one in shown})
     return MonthlyBudgets(items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in shown])
+
+
+def _note(
+    call: Call,
+    request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest,
+    stood: MonthlyBudget | None,
+    entity: str,
+) -> None:
+    """What the audit log shows; a budget that there was not has no amount."""
+    call.note(
+        before=stood if stood is not None and stood.per_month is not None else None,
+        after=request.model_dump(mode="json"),
+        entity=entity,
+    )
 
 
 def _budget(request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest, workspace: str | None) -> Budget:

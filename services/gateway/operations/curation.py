@@ -1,5 +1,6 @@
 """What people do with checkpoints, and how much their tenant stores: the registry's to carry out, by request (decision 0109)."""
 
+from muster.errors import NotFound
 from services.gateway.api.base import Empty
 from services.gateway.api.checkpoints import (
     Checkpoint,
@@ -19,7 +20,7 @@ from services.gateway.api.checkpoints import (
 from services.gateway.core.grants import TENANT, Place
 from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
-from services.gateway.operations.checkpoints import get_checkpoint, visible_id
+from services.gateway.operations.checkpoints import visible_id
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.limits import named_tenant
 from services.gateway.operations.preconditions import check_unchanged
@@ -32,6 +33,7 @@ from shared.messages.checkpoints import (
     DeleteCheckpoint,
     EditCheckpoint,
     GetStorage,
+    ListCheckpoints,
     VerifyCheckpoints,
 )
 from shared.messages.limits import StorageLimitChanged
@@ -40,16 +42,16 @@ from shared.messages.limits import StorageLimitChanged
 async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpoint:
     """Changes what is said about a checkpoint, key by key."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
-    await _check_unchanged(call, request.checkpoint)
+    await _note_before(call, found)
     question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
     return render_checkpoint_whole(await call.order(question))
 
 
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Deletes a checkpoint; refused with the reason where it is registered or in use."""
-    question = DeleteCheckpoint(checkpoint_id=CheckpointId(await visible_id(call, request.checkpoint)))
-    await _check_unchanged(call, request.checkpoint)
-    return render_checkpoint_whole(await call.order(question))
+    found = CheckpointId(await visible_id(call, request.checkpoint))
+    await _note_before(call, found)
+    return render_checkpoint_whole(await call.order(DeleteCheckpoint(checkpoint_id=found)))
 
 
 async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
@@ -120,17 +122,25 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     async with call.site_unit() as unit:
+        before = await limits.load_storage_limit(unit.connection, tenant)
         version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
         changed = StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes)
         unit.emit(changed, tenant=tenant)
         limit = StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
-        call.note(after=limit, entity=f"storage-limit/{name}")
+        stood = StorageLimit(tenant=name, maximum_bytes=before.maximum_bytes) if before is not None else None
+        call.note(before=stood, after=limit, entity=f"storage-limit/{name}")
     return limit
 
 
-async def _check_unchanged(call: Call, checkpoint: str) -> None:
-    if call.if_match is not None:
-        check_unchanged(call, await get_checkpoint(call, CheckpointRequest(checkpoint=checkpoint)))
+async def _note_before(call: Call, checkpoint: CheckpointId) -> None:
+    """Tells the audit log what it is before it is changed, and checks that it is what the caller saw."""
+    page = await call.glimpse(ListCheckpoints(checkpoint_id=checkpoint, limit=1))
+    before = render_checkpoint_whole(page.checkpoints[0]) if page and page.checkpoints else None
+    if before is None and call.if_match is not None:
+        raise NotFound("the checkpoint")
+    if before is not None:
+        check_unchanged(call, before)
+        call.note(before=before)
 
 
 async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:

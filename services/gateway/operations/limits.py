@@ -47,6 +47,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     }
     call.concerns(tenant)
     async with call.site_unit() as unit:
+        before = await limits.load_limit(unit.connection, values)
         version = await limits.save_limit(unit.connection, values)
         changed = LimitsChanged(
             limit_id=derived_id(tenant, "limit", pool.pool, request.workspace or ""),
@@ -59,7 +60,8 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
             weight=request.weight,
         )
         unit.emit(changed, tenant=SITE)
-        call.note(after=_render(values, name), entity=f"limit/{pool.pool}/{name}")
+        stood = _render(dict(before._mapping), name) if before is not None else None
+        call.note(before=stood, after=_render(values, name), entity=f"limit/{pool.pool}/{name}")
     warnings = await unused_workspace(call, tenant, request.workspace)
     return _render(values, name).model_copy(update={"warnings": warnings})
 

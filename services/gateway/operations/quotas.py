@@ -84,6 +84,9 @@ async def _list_of_site(call: Call) -> WorkQuotas:
 async def _save(
     call: Call, unit: Unit, tenant: TenantId, workspace: str, limits: Mapping[str, Any]
 ) -> dict[str, Any]:
+    before = await store.load_quota(unit.connection, tenant, workspace)
+    if before is not None:
+        call.note(before={name: before._mapping[name] for name in _LIMITS})
     who = {"tenant": tenant, "workspace": workspace, "changed_at": unit.now, "by": call.caller.name}
     values = {**limits, **who}
     if any(limit is not None for limit in limits.values()):

@@ -91,6 +91,9 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
         raise NotFound(
             f"reservation {request.reservation}", "`muster reservation list` shows those that are not over"
         )
+    names = await _names(call, {found.tenant})
+    shown = _render(found, names.get(found.tenant, str(found.tenant)))
+    call.note(before=shown)
     command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
     await _send(call, command)
 
@@ -98,8 +101,7 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
         return found if await _find(call, found.reservation_id) is None else None
 
     await wait_for(call, command.operation_id, look, sent_for=SITE)
-    names = await _names(call, {found.tenant})
-    return _render(found, names.get(found.tenant, str(found.tenant)))
+    return shown
 
 
 async def _send(call: Call, command: Command) -> None:

@@ -39,6 +39,18 @@ async def save_storage_limit(connection: AsyncConnection, tenant: UUID, maximum_
     return version
 
 
+async def load_storage_limit(connection: AsyncConnection, tenant: UUID) -> Row[Any] | None:
+    """What was said last; None: nothing yet."""
+    query = select(storage_limit).where(storage_limit.c.tenant == tenant)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:
+    """The one of the same tenant, workspace and pool; None: there is none yet."""
+    same = (limits.c[name] == values[name] for name in ("tenant", "workspace", "pool"))
+    return (await connection.execute(select(limits).where(*same))).one_or_none()
+
+
 async def load_limits(connection: AsyncConnection, pool: str | None) -> Sequence[Row[Any]]:
     """Those that limit anything; whose is the connection's matter."""
     says_something = (limits.c.guaranteed > 0) | limits.c.maximum.is_not(None) | (limits.c.weight != 1.0)

@@ -21,6 +21,12 @@ async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return (await connection.execute(select(quota).order_by(*order))).all()
 
 
+async def load_quota(connection: AsyncConnection, tenant: UUID, workspace: str) -> Row[Any] | None:
+    """That one; None: there is none."""
+    query = select(quota).where(quota.c.tenant == tenant, quota.c.workspace == workspace)
+    return (await connection.execute(query)).one_or_none()
+
+
 async def load_rates(connection: AsyncConnection) -> dict[str, float]:
     """Requests a second by workspace; the empty one is the tenant as a whole."""
     query = select(quota.c.workspace, quota.c.requests_per_s).where(quota.c.requests_per_s.is_not(None))

@@ -65,6 +65,19 @@ async def test_what_was_and_what_is_stand_beside_each_other_and_secrets_nowhere(
     assert token["secret"] not in json.dumps(await records(tenant))
 
 
+async def test_what_stood_before_is_told_of_quotas_and_tokens_too(tenant: httpx.AsyncClient) -> None:
+    for most in (3, 5):
+        quota = {"workspace": "vision", "max_experiments": most}
+        assert (await tenant.put("/v1/quotas/workspace", json=quota)).status_code == 200
+    token = (await tenant.post("/v1/tokens", json={"name": "soon", "role": "viewer"})).json()
+    assert (await tenant.delete(f"/v1/tokens/{token['id']}")).status_code == 200
+    (revoked,) = await recorded(tenant, operation="RevokeToken")
+    assert revoked["before"]["revoked_at"] is None and revoked["after"]["revoked_at"]
+    told = await records(tenant, operation="SetWorkspaceQuota")
+    stood = [(one["before"] or {}).get("max_experiments") for one in told]
+    assert sorted(stood, key=str) == [3, None]
+
+
 async def test_what_was_rolled_back_leaves_no_record(tenant: httpx.AsyncClient) -> None:
     assert (await tenant.post("/v1/groups", json={"name": "twice"})).status_code == 201
     assert (await tenant.post("/v1/groups", json={"name": "twice"})).status_code == 409
