@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
-from services.provisioner.core.sizing import Policy as ProviderPolicy
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName
 from simulator.bookings import Booking
 from simulator.files.schema import Cluster, Policy
-from simulator.provisioning.cloud import Offer
+from simulator.provisioning.cloud import Manners
 from simulator.provisioning.provisioner import Rented
 
 
@@ -44,24 +45,22 @@ def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
     provider = cluster.provider
     if provider is None:
         return None
-    policy = ProviderPolicy(
+    kind = MachineKind("machine", "cloud", provider.slots, provider.kind, boot_s=provider.boot_s)
+    spec = PoolSpec(
         pool=pool,
-        driver="cloud",
+        offers=(Offer(kind, price_per_hour=provider.price_per_hour),),
         minimum=provider.minimum,
         maximum=provider.maximum,
-        slots_per_instance=provider.slots,
-        kind=provider.kind,
         idle_timeout=timedelta(seconds=provider.idle_timeout_s),
         join_timeout=timedelta(seconds=provider.join_timeout_s),
-        price_per_hour=provider.price_per_hour,
     )
     every_h = provider.spot_every_h
-    offer = Offer(
+    manners = Manners(
         boot_ms=round(provider.boot_s * 1000),
         failing=provider.failing,
         taken_every_ms=None if every_h is None else round(every_h * 3_600_000),
     )
-    return Rented(policy, offer)
+    return Rented(spec, manners)
 
 
 def bookings_of(cluster: Cluster) -> list[Booking]:

@@ -90,7 +90,7 @@ class Simulation:
         self._reports: Stream[Stored | Saved] = Stream(self.wire, REGISTRY)
         self.owner = Owner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
         ties = SearcherTies(self.wire, self.inbound, self.watch, lambda: self.records.is_up, self._judge)
-        price = setup.rented.policy.price_per_slot_hour if setup.rented else None
+        price = setup.rented.spec.price_per_slot_hour if setup.rented else None
         self.searcher = Searcher(
             ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
         )
@@ -197,12 +197,12 @@ class Simulation:
 
     def _provisioner(self, rented: Rented) -> Provisioner:
         cloud = Cloud(
-            self.agenda, rented.offer, self.chance("cloud"), self.join, self._switch_off, self._warn
+            self.agenda, rented.manners, self.chance("cloud"), self.join, self._switch_off, self._warn
         )
         ties = ProvisionerTies(
-            self.agenda, self.inbound, self.watch, lambda: self.records.is_up, self._used_slots
+            self.agenda, self.inbound.publish, self.watch, lambda: self.records.is_up, self._used_slots
         )
-        return Provisioner(ties, rented.policy, cloud)
+        return Provisioner(ties, rented.spec, cloud)
 
     def _switch_off(self, worker: WorkerId) -> None:
         self.watch.on_gone(worker)
@@ -266,7 +266,7 @@ def _reaching(setup: Setup) -> PoolPolicy:
     """The pool's policy with how far its provider can take it."""
     if setup.rented is None:
         return setup.policy
-    provided = setup.rented.policy
+    provided = setup.rented.spec
     return replace(
         setup.policy,
         max_slots=provided.maximum * provided.slots_per_instance,

@@ -1,28 +1,22 @@
-"""What is done to machines: started and ended, one task for each instance, and the outcome on record. Neighbour: `reconcile`."""
+"""What is done to machines: called for, started again and ended, and the outcome on record. Neighbours: `reconcile`; `outcomes`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import structlog
 
 from services.provisioner import store
-from services.provisioner.announce import changed, provided
-from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instance import Instance, IntentId, State, ended
-from services.provisioner.core.intents import Intent
-from services.provisioner.core.plan import (
-    Plan,
-    on_kicked,
-    on_not_done,
-    on_ordered,
-    on_started_again,
-    pause_after,
-)
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.intents import Intent, Launched, offer_of
+from services.provisioner.core.outcomes import on_kicked, on_not_done, on_started_again
+from services.provisioner.core.plan import Plan
+from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers.base import Driver, Machine
+from services.provisioner.outcomes import Outcomes
+from services.provisioner.pools import Pools
 from shared import faults, telemetry
 from shared.bus import Bus, Units
 from shared.clock import Clock
@@ -37,20 +31,21 @@ AFTER_LAUNCH = faults.register("provisioner.after_launch")
 AFTER_END = faults.register("provisioner.after_end")
 JOIN_PATIENCE = timedelta(seconds=10)
 """How long the first join token of a machine is waited for; the scheduler may be starting too."""
+MOST_ENDED_TOGETHER = 50
 _ASK_AGAIN_S = 0.1
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a term works with."""
+    """What a term works with. `drivers`: by provider."""
 
-    policy: Policy
+    pools: Pools
     database: Database
     units: Units
     lease: Lease
     bus: Bus
-    driver: Driver
+    drivers: Mapping[str, Driver]
     clock: Clock
 
 
@@ -62,80 +57,117 @@ class Effects:
     wake: Callable[[], None]
     _tasks: dict[WorkerId, asyncio.Task[None]] = field(default_factory=dict)
 
-    def begin(self, plan: Plan, new: Iterable[Instance]) -> None:
-        """Begins what is due and not in hand already; the loop is woken by each outcome."""
-        for one in (*plan.starts, *new):
-            self._begin(one.worker, partial(self._start, one))
-        for one in plan.kicks:
-            self._begin(one.worker, partial(self._kick, one))
-        for one in plan.ends:
-            self._begin(one.worker, partial(self._end, one))
+    @property
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.means.units, self.means.lease)
 
-    def sweep(self, workers: Iterable[WorkerId]) -> None:
-        """Ends what instances that have ended left behind."""
-        for worker in workers:
-            self._begin(worker, partial(self.means.driver.terminate, [Machine(worker)]))
+    def begin(self, plan: Plan, live: Sequence[Instance], new: Iterable[Intent]) -> None:
+        """Begins what is due and not in hand already; the loop is woken by each outcome."""
+        for intent in plan.launches:
+            called = [one.worker for one in live if one.intent == intent and one.state is State.WANTED]
+            self._begin(called, partial(self._launch, intent))
+        for made in new:
+            self._begin([one.worker for one in made.instances], partial(self._launch, made.id))
+        for one in plan.starts:
+            self._begin([one.worker], partial(self._start_again, one))
+        for one in plan.kicks:
+            self._begin([one.worker], partial(self._kick, one))
+        for name in {one.driver for one in plan.ends}:
+            due = [one for one in plan.ends if one.driver == name and one.worker not in self._tasks]
+            for at in range(0, len(due), MOST_ENDED_TOGETHER):
+                some = due[at : at + MOST_ENDED_TOGETHER]
+                self._begin([one.worker for one in some], partial(self._end, name, some))
+        for worker, extra in plan.extras:
+            (one,) = (one for one in live if one.worker == worker)
+            self._begin([worker], partial(self._end_extra, one, extra))
+
+    def sweep(self, driver: str, machines: Collection[Machine]) -> None:
+        """Ends what instances that have ended left behind, and what nobody ordered."""
+        left = [one for one in machines if one.worker not in self._tasks]
+        if left:
+            self._begin([one.worker for one in left], partial(self.means.drivers[driver].terminate, left))
 
     async def close(self) -> None:
         """Gives up what is in hand."""
-        tasks = list(self._tasks.values())
+        tasks = set(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, worker: WorkerId, effect: Callable[[], Awaitable[None]]) -> None:
-        if worker not in self._tasks:
-            self._tasks[worker] = asyncio.create_task(self._guarded(worker, effect))
+    def _begin(self, workers: Sequence[WorkerId], effect: Callable[[], Awaitable[None]]) -> None:
+        if workers and not any(worker in self._tasks for worker in workers):
+            task = asyncio.create_task(self._guarded(workers, effect))
+            self._tasks.update(dict.fromkeys(workers, task))
 
-    async def _guarded(self, worker: WorkerId, effect: Callable[[], Awaitable[None]]) -> None:
+    async def _guarded(self, workers: Sequence[WorkerId], effect: Callable[[], Awaitable[None]]) -> None:
         try:
             _ = self.means.lease.epoch
             await effect()
         except MusterError as error:
             # What was done stands, and is found again by the next pass.
-            _log.warning("an effect or its record failed", worker=worker, error=str(error))
+            _log.warning("an effect or its record failed", workers=workers[:10], error=str(error))
         finally:
-            del self._tasks[worker]
+            for worker in workers:
+                del self._tasks[worker]
             self.wake()
 
-    async def _start(self, one: Instance) -> None:
-        is_first = one.state is State.WANTED
-        with telemetry.span("launch instance", instance=one.id, worker=one.worker, driver=one.driver):
+    async def _launch(self, name: IntentId) -> None:
+        """Makes the call with every machine of it, as it was first made; only those that are not on record as made have tokens."""
+        async with self.means.database.system() as connection:
+            instances = await store.load_intent(connection, name)
+        missing = [one for one in instances if one.state is State.WANTED]
+        if not missing:
+            return
+        first = instances[0]
+        intent = Intent(name, first.pool, offer_of(first), tuple(instances))
+        driver = self.means.drivers[first.driver]
+        with telemetry.span("launch instances", intent=name, driver=first.driver, machines=len(missing)):
             try:
-                token = await self._join_token(one, is_first)
+                asked = await asyncio.gather(*(self._join_token(one, is_first=True) for one in missing))
+                tokens = {one.worker: token for one, token in zip(missing, asked, strict=True) if token}
                 faults.point(BEFORE_LAUNCH)
-                if is_first:
-                    await self._launch(one, token)
-                else:
-                    await self.means.driver.start_again(one, token)
+                launched = await driver.launch(intent, tokens)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
-                await self._record(one, partial(on_not_done, reason=str(error)), fault=str(error))
-                return
-            await self._record(one, on_ordered if is_first else on_started_again)
+                launched = Launched(refused=Refusal("unknown", str(error)))
+            await self.outcomes.record_launch(intent, missing, launched)
 
-    async def _launch(self, one: Instance, token: str | None) -> None:
-        kind = MachineKind(one.driver, one.driver, one.slots, one.kind)
-        offer = Offer(kind, price_per_hour=one.price_per_hour)
-        intent = Intent(IntentId(one.id), one.pool, offer, (one,))
-        tokens = {one.worker: token} if token is not None else {}
-        refused = (await self.means.driver.launch(intent, tokens)).refused
-        if refused is not None:
-            raise Transient(refused.reason)
+    async def _start_again(self, one: Instance) -> None:
+        with telemetry.span("start worker again", instance=one.id, worker=one.worker, driver=one.driver):
+            try:
+                token = await self._join_token(one, is_first=False)
+                faults.point(BEFORE_LAUNCH)
+                await self.means.drivers[one.driver].start_again(one, token)
+                faults.point(AFTER_LAUNCH)
+            except MusterError as error:
+                refusal = Refusal("unknown", str(error))
+                await self.outcomes.record([one], partial(on_not_done, reason=refusal.reason), refusal)
+                return
+            await self.outcomes.record([one], on_started_again)
 
     async def _kick(self, one: Instance) -> None:
-        await self.means.driver.kick(one.worker)
-        await self._record(one, on_kicked)
+        await self.means.drivers[one.driver].kick(one.worker)
+        await self.outcomes.record([one], on_kicked)
 
-    async def _end(self, one: Instance) -> None:
-        with telemetry.span("end instance", instance=one.id, worker=one.worker, driver=one.driver):
+    async def _end(self, driver: str, some: Sequence[Instance]) -> None:
+        machines = [Machine(one.worker, one.external_id) for one in some]
+        with telemetry.span("end instances", driver=driver, machines=len(some)):
             try:
-                await self.means.driver.terminate([Machine(one.worker)])
+                await self.means.drivers[driver].terminate(machines)
                 faults.point(AFTER_END)
             except MusterError as error:
-                await self._record(one, partial(on_not_done, reason=str(error)))
+                await self.outcomes.record(some, partial(on_not_done, reason=str(error)))
                 return
-            await self._record(one, ended, fault=one.reason if one.ending == "failed" else None)
+            await self.outcomes.record(some, ended)
+
+    async def _end_extra(self, one: Instance, extra: str) -> None:
+        """Two machines say that they are this worker: one is ended, and its offer is suspected."""
+        await self.means.drivers[one.driver].terminate([Machine(one.worker, extra)])
+        reason = (
+            f"machine {extra} came for {one.worker}, which {one.external_id or 'another'} is; it was ended"
+        )
+        _log.warning("a machine came twice and was ended", worker=one.worker, machine=extra)
+        await self.outcomes.refuse(one, Refusal("joins_twice", reason))
 
     async def _join_token(self, one: Instance, is_first: bool) -> str | None:
         """A token for this worker alone. One that has joined before keeps credentials and can do without."""
@@ -150,25 +182,3 @@ class Effects:
                 if self.means.clock.monotonic() > deadline:
                     raise
                 await asyncio.sleep(_ASK_AGAIN_S)
-
-    async def _record(
-        self, one: Instance, outcome: Callable[[Instance, datetime], Instance], fault: str | None = None
-    ) -> None:
-        """The outcome for the instance as it now stands; `fault` holds back further launches of the pool for a while."""
-        pool = one.pool
-        async with self.means.units.system() as unit:
-            await self.means.lease.guard(unit.connection)
-            for before in await store.lock_live(unit.connection, [one.id]):
-                after = outcome(before, unit.now)
-                if after == before:
-                    continue
-                await store.save_change(unit.connection, before, after)
-                if (after.state, after.reason) != (before.state, before.reason):
-                    unit.emit(changed(after), tenant=SITE)
-            if fault is not None:
-                failures = (await store.load_provider(unit.connection, pool)).failures + 1
-                held_back = unit.now + pause_after(failures)
-                told = await store.change_provider(
-                    unit.connection, pool, fault=fault, failures=failures, retry_at=held_back
-                )
-                unit.emit(provided(told), tenant=SITE)

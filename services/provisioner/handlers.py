@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from services.provisioner import store
-from services.provisioner.announce import changed, provided
+from services.provisioner.announce import changed
 from services.provisioner.core.instance import Instance, State, Trigger, moved
+from services.provisioner.core.intents import offer_of
+from services.provisioner.core.refusals import is_cleared
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.ids import SITE
@@ -54,9 +57,9 @@ class Handlers:
                 unit.emit(changed(after), tenant=SITE, cause=delivery)
             known[message.worker] = after
             if isinstance(message, WorkerJoined):
-                told = await store.clear_fault(unit.connection, after.pool)
-                if told is not None:
-                    unit.emit(provided(told), tenant=SITE, cause=delivery)
+                # That machines of its offer come and join is shown: the loop tells it.
+                cleared = partial(is_cleared, has_joined=True)
+                await store.clear_holds(unit.connection, offer_of(after), cleared, unit.now)
         unit.then(self._wake)
 
     async def _wake(self) -> None:

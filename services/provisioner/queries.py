@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from services.provisioner import store
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.spec import PoolSpec
+from services.provisioner.pools import Pools
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -17,39 +18,50 @@ class Queries:
     """One method a query; any replica answers."""
 
     database: Database
-    policy: Policy
+    pools: Pools
     clock: Clock
 
     def answers(self) -> dict[Question, Answer]:
         return {GetPrices: self.prices, GetCosts: self.costs, GetProvided: self.provided}
 
     async def prices(self, ask: Ask, query: GetPrices) -> Prices:
-        policy = self.policy
-        price = Price(
-            pool=policy.pool,
-            driver=policy.driver,
-            slots_per_instance=policy.slots_per_instance,
-            price_per_hour=policy.price_per_hour,
+        return Prices(
+            prices=tuple(
+                Price(
+                    pool=spec.pool,
+                    driver=spec.driver,
+                    slots_per_instance=spec.slots_per_instance,
+                    price_per_hour=spec.price_per_hour,
+                )
+                for spec in await self._specs()
+            )
         )
-        return Prices(prices=(price,))
 
     async def provided(self, ask: Ask, query: GetProvided) -> ProvidedPools:
-        policy = self.policy
+        pools = []
+        for spec in await self._specs():
+            async with self.database.system() as connection:
+                standing = await store.load_standing(connection, spec.pool)
+            pools.append(
+                ProvidedPool(
+                    pool=spec.pool,
+                    slots_per_instance=spec.slots_per_instance,
+                    slot_kind=spec.kind,
+                    minimum=spec.minimum,
+                    maximum=spec.maximum,
+                    idle_timeout_s=spec.idle_timeout.total_seconds(),
+                    price_per_hour=spec.price_per_hour,
+                    labels=dict(spec.labels),
+                    standing=standing.workers,
+                    boot_s=standing.boot_s,
+                )
+            )
+        return ProvidedPools(pools=tuple(pools))
+
+    async def _specs(self) -> list[PoolSpec]:
         async with self.database.system() as connection:
-            standing = await store.load_standing(connection, policy.pool)
-        pool = ProvidedPool(
-            pool=policy.pool,
-            slots_per_instance=policy.slots_per_instance,
-            slot_kind=policy.kind,
-            minimum=policy.minimum,
-            maximum=policy.maximum,
-            idle_timeout_s=policy.idle_timeout.total_seconds(),
-            price_per_hour=policy.price_per_hour,
-            labels=dict(policy.labels),
-            standing=standing.workers,
-            boot_s=standing.boot_s,
-        )
-        return ProvidedPools(pools=(pool,))
+            rows = await store.load_providers(connection)
+        return [spec for row in rows if (spec := self.pools.spec_of(row, ())[0]) is not None]
 
     async def costs(self, ask: Ask, query: GetCosts) -> Costs:
         async with self.database.system() as connection:

@@ -14,16 +14,21 @@ import structlog
 
 from services.provisioner import store
 from services.provisioner.announce import changed, drain, provided
+from services.provisioner.core.absences import Absences
 from services.provisioner.core.idleness import Idleness
-from services.provisioner.core.instance import Instance, Trigger, moved
-from services.provisioner.core.intents import Presence
+from services.provisioner.core.instance import Instance, IntentId, Trigger, moved
+from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.refusals import Hold, fault_of
+from services.provisioner.core.spec import PoolSpec
 from services.provisioner.effects import Effects, Means
+from services.provisioner.pools import budgets_of, month_of
 from services.provisioner.store import Provider
+from services.provisioner.sweep import Sweep
 from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
-from shared.ids import SITE, InstanceId, WorkerId, new_id
+from shared.ids import SITE, PoolName, WorkerId, new_id
 from shared.messages.pools import GetCluster
 from shared.outages import Outages
 
@@ -35,6 +40,35 @@ _SAMPLES_PER_TIMEOUT = 4
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One pool on record. `wrong`: what is the matter with its definition."""
+
+    row: Provider
+    spec: PoolSpec
+    wrong: str | None
+    live: list[Instance]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided."""
+
+    pools: list[Pool]
+    sightings: Mapping[str, Mapping[WorkerId, Sighting]]
+    blind: frozenset[str]
+    holds: list[Hold]
+    spent: Mapping[PoolName, float]
+
+    @property
+    def seen(self) -> dict[WorkerId, Sighting]:
+        return {worker: one for found in self.sightings.values() for worker, one in found.items()}
+
+    @property
+    def live(self) -> list[Instance]:
+        return [one for pool in self.pools for one in pool.live]
+
+
 @dataclass(slots=True)
 class Reconciler:
     """One term's loop; `woken` has the next pass begin at once."""
@@ -43,9 +77,13 @@ class Reconciler:
     effects: Effects
     woken: asyncio.Event
     _idleness: Idleness = field(default_factory=Idleness)
+    _absences: Absences = field(default_factory=Absences)
     _sampled_at: float = float("-inf")
-    _strangers: set[WorkerId] = field(default_factory=set)
     _outages: Outages = field(default_factory=Outages)
+    _sweep: Sweep = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sweep = Sweep(self.means, self.effects)
 
     async def run(self, ended: asyncio.Event) -> None:
         """Passes until the term has ended. Raises Conflict (`not_leader`) when the lease was lost."""
@@ -66,79 +104,137 @@ class Reconciler:
         means = self.means
         # 1. A leader that may have lost its lease does nothing.
         _ = means.lease.epoch
-        # 2. Load what is on record, and look at what there is.
-        provider, live, presences = await self._load()
-        # 3. See who is idle, where somebody could be spared.
-        await self._sample(live)
-        # 4. Decide.
+        # 2. Look at what there is, and load what is on record.
+        view = await self._load()
+        # 3. See who is idle, where somebody could be spared, and whom the providers no longer name.
+        await self._sample(view)
         now = means.clock.now()
-        may_launch = provider.retry_at is None or provider.retry_at <= now
-        world = World(means.policy, provider.demand, live, presences, self._idleness.since, may_launch)
-        plan = plan_pool(world, now)
-        # 5. Record the intents and tell of them, under our epoch.
-        new = [self._new(seat, now) for seat in plan.sizing.seats]
-        await self._record(plan, new, provider, len(live) + len(new))
-        # 6. Only now act on them.
-        self.effects.begin(plan, new)
-        # 7. Take away what belongs to instances that have ended.
-        await self._sweep(presences.keys() - {one.worker for one in live})
+        seen = view.seen
+        expected = [one for one in view.live if one.driver not in view.blind]
+        there = {one.worker for one in expected if own_sighting(one, seen)}
+        self._absences.sample((one.worker for one in expected), there, now)
+        is_resting = True
+        for pool in view.pools:
+            # 4. Decide, for each pool that can be seen.
+            world = self._world(pool, view, seen)
+            if world is None:
+                is_resting = False
+                continue
+            plan = plan_pool(world, now)
+            # 5. Record the intents and tell of them, under our epoch.
+            new = self._intents(pool.spec, plan, now)
+            await self._record(pool, plan, new, fault_of(world.holds, pool.spec.offers, now))
+            # 6. Only now act on them.
+            self.effects.begin(plan, _after(world, plan), new)
+            is_resting = is_resting and is_at_rest(world, plan, now)
+        # 7. Take away what belongs to instances that have ended, and what nobody ordered.
+        await self._sweep.run(view.sightings, view.live, now)
         # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
-        return max(EVERY_S, self._sample_every_s) if is_at_rest(world, plan, now) else EVERY_S
+        return max(EVERY_S, self._sample_every_s(view)) if is_resting else EVERY_S
 
-    async def _load(self) -> tuple[Provider, list[Instance], Mapping[WorkerId, Presence]]:
+    async def _load(self) -> View:
         # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
-        sightings = await self.means.driver.observe()
+        names = list(self.means.drivers)
+        looks = [self.means.drivers[name].observe() for name in names]
+        sightings, blind = {}, set()
+        for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
+            if isinstance(look, MusterError):
+                self._outages.failed(f"looking at {name}", look)
+                blind.add(name)
+            elif isinstance(look, BaseException):
+                raise look
+            else:
+                self._outages.worked(f"looking at {name}")
+                sightings[name] = look
+        now = self.means.clock.now()
         async with self.means.database.system() as connection:
-            provider = await store.load_provider(connection, self.means.policy.pool)
-            live = await store.load_live(connection, self.means.policy.pool)
-        there = {
-            worker: seen.presence for worker, seen in sightings.items() if seen.presence is not Presence.ENDED
-        }
-        return provider, live, there
+            rows = await store.load_providers(connection)
+            live = await store.load_live(connection)
+            holds = await store.load_holds(connection, now)
+            has_budgets = any(row.definition and row.definition.budget_per_month for row in rows)
+            spent = await store.load_spent(connection, month_of(now), now) if has_budgets else {}
+        pools = [pool for row in rows if (pool := self._pool(row, live)) is not None]
+        return View(pools, sightings, frozenset(blind), holds, spent)
 
-    async def _sample(self, live: list[Instance]) -> None:
-        policy, clock = self.means.policy, self.means.clock
-        if sum(one.is_open for one in live) <= policy.minimum:
+    def _pool(self, row: Provider, live: list[Instance]) -> Pool | None:
+        mine = [one for one in live if one.pool == row.pool]
+        spec, wrong = self.means.pools.spec_of(row, mine)
+        return Pool(row, spec, wrong, mine) if spec is not None else None
+
+    def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting]) -> World | None:
+        """None where a provider of the pool's machines did not answer, or is not set up here."""
+        drivers = self.means.drivers
+        if any(one.driver in view.blind or one.driver not in drivers for one in pool.live):
+            return None
+        return World(
+            pool.spec,
+            pool.row.demand,
+            pool.live,
+            seen,
+            self._idleness.since,
+            self._absences.missed,
+            {name: driver.lateness for name, driver in drivers.items()},
+            view.holds,
+            budgets_of(pool.spec, view.spent, self.means.clock.now()),
+        )
+
+    async def _sample(self, view: View) -> None:
+        clock = self.means.clock
+        if not any(sum(one.is_open for one in pool.live) > pool.spec.minimum for pool in view.pools):
             return
-        if clock.monotonic() - self._sampled_at < self._sample_every_s:
+        if clock.monotonic() - self._sampled_at < self._sample_every_s(view):
             return
         self._sampled_at = clock.monotonic()
         try:
-            view = await self.means.bus.ask(GetCluster(), SITE, timeout_s=1.0)
+            cluster = await self.means.bus.ask(GetCluster(), SITE, timeout_s=1.0)
         except MusterError as error:
             # Who may be idle is not known then, so nobody goes.
             _log.info("the scheduler did not say who is idle", error=str(error))
             self._idleness.sample({}, clock.now())
             return
-        self._idleness.sample({worker.worker: worker.used_slots for worker in view.workers}, clock.now())
+        self._idleness.sample({worker.worker: worker.used_slots for worker in cluster.workers}, clock.now())
 
-    @property
-    def _sample_every_s(self) -> float:
-        return min(AT_REST_S, self.means.policy.idle_timeout.total_seconds() / _SAMPLES_PER_TIMEOUT)
+    def _sample_every_s(self, view: View) -> float:
+        shortest = min((pool.spec.idle_timeout.total_seconds() for pool in view.pools), default=AT_REST_S)
+        return min(AT_REST_S, shortest / _SAMPLES_PER_TIMEOUT)
 
-    def _new(self, seat: int, now: datetime) -> Instance:
-        return self.means.policy.instance(InstanceId(new_id(self.means.clock)), seat, now)
+    def _intents(self, spec: PoolSpec, plan: Plan, now: datetime) -> list[Intent]:
+        """A call for each offer, and several where the provider takes only so many machines in one."""
+        made = []
+        for launch in plan.sizing.launches:
+            most = self.means.drivers[launch.offer.kind.provider].most_per_intent
+            for at in range(0, len(launch.seats), most):
+                intent = IntentId(new_id(self.means.clock))
+                made.append(spec.intent(intent, launch.offer, launch.seats[at : at + most], now))
+        return made
 
-    async def _record(self, plan: Plan, new: list[Instance], provider: Provider, instances: int) -> None:
+    async def _record(self, pool: Pool, plan: Plan, new: list[Intent], held: str | None) -> None:
         """One transaction for everything decided; what a handler changed meanwhile is left to the next pass."""
-        sizing, policy = plan.sizing, self.means.policy
-        is_new = bool(plan.moves or new or sizing.drains or sizing.undone or sizing.withdrawn)
-        if not is_new and not self._has_news(provider, instances):
+        sizing = plan.sizing
+        instances = [one for intent in new for one in intent.instances]
+        fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
+        told = {**store.told_of(pool.spec), "instances": len(pool.live) + len(instances), "fault": fault}
+        has_news = pool.row.version == 0 or any(getattr(pool.row, name) != told[name] for name in told)
+        is_new = bool(plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn)
+        is_over = pool.row.is_closing and not pool.live
+        if not is_new and not has_news and not is_over:
             return
         faults.point(BEFORE_INTENT)
         async with self.means.units.system() as unit:
             await self.means.lease.guard(unit.connection)
             for before, after in plan.moves:
                 await self._save(unit, before, after)
+            for one, refusal in plan.refusals:
+                await store.save_hold(unit.connection, offer_of(one), refusal, unit.now)
             await self._resize(unit, plan)
-            await store.save_new(unit.connection, new)
-            for one in new:
+            await store.save_new(unit.connection, instances)
+            for one in instances:
                 unit.emit(changed(one), tenant=SITE)
-            if self._has_news(provider, instances):
-                told = self._told(instances)
-                unit.emit(
-                    provided(await store.change_provider(unit.connection, policy.pool, **told)), tenant=SITE
-                )
+            if has_news:
+                row = await store.change_provider(unit.connection, pool.row.pool, **told)
+                unit.emit(provided(row), tenant=SITE)
+            if is_over:
+                await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
 
     async def _resize(self, unit: Unit, plan: Plan) -> None:
@@ -159,30 +255,8 @@ class Reconciler:
         unit.emit(changed(after), tenant=SITE)
         return True
 
-    def _has_news(self, provider: Provider, instances: int) -> bool:
-        told = self._told(instances)
-        return provider.version == 0 or any(getattr(provider, name) != told[name] for name in told)
 
-    def _told(self, instances: int) -> dict[str, int | float | str | dict[str, str] | None]:
-        policy = self.means.policy
-        return {
-            "driver": policy.driver,
-            "minimum": policy.minimum,
-            "maximum": policy.maximum,
-            "slots_per_instance": policy.slots_per_instance,
-            "slot_kind": policy.kind,
-            "labels": dict(policy.labels),
-            "price_per_slot_hour": policy.price_per_slot_hour,
-            "instances": instances,
-        }
-
-    async def _sweep(self, unknown: set[WorkerId]) -> None:
-        """An instance that has ended leaves nothing; a folder that nobody ordered is left alone."""
-        if not unknown:
-            return
-        async with self.means.database.system() as connection:
-            ended = await store.load_ended_among(connection, unknown)
-        self.effects.sweep(ended)
-        for worker in unknown - set(ended) - self._strangers:
-            self._strangers.add(worker)
-            _log.warning("a machine that nobody ordered was left alone", worker=worker)
+def _after(world: World, plan: Plan) -> list[Instance]:
+    """All live instances as the plan's moves leave them."""
+    moved_to = {before.id: after for before, after in plan.moves}
+    return [moved_to.get(one.id, one) for one in world.live]

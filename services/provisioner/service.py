@@ -10,11 +10,15 @@ import structlog
 
 from muster.config.labels import read_labels
 from services.provisioner import store
-from services.provisioner.core.sizing import Policy
+from services.provisioner.catalogue import CatalogueFile
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.spec import PoolSpec
+from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
 from services.provisioner.effects import Effects, Means
 from services.provisioner.handlers import Handlers
+from services.provisioner.pools import Pools
 from services.provisioner.queries import Queries
 from services.provisioner.reconcile import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
@@ -36,7 +40,7 @@ async def compose(settings: Settings, process: Process) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
     own, clock, environment = settings.provisioner, SystemClock(), inherited_environment()
     gpus = () if own.slot_kind == "cpu" else await asyncio.to_thread(find_gpus, environment)
-    policy = policy_of(own, len(gpus), count_cores())
+    spec = spec_of(own, len(gpus), count_cores())
     site = Site(
         directory=own.directory.absolute(),
         command=own.worker_command,
@@ -48,7 +52,7 @@ async def compose(settings: Settings, process: Process) -> None:
         },
         gateway_url=own.gateway_url,
         address=own.address,
-        devices=gpus if policy.kind != "cpu" else (),
+        devices=gpus if spec.kind != "cpu" else (),
     )
     await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
     database = await process.enter(Database(settings.postgres, NAME))
@@ -60,8 +64,10 @@ async def compose(settings: Settings, process: Process) -> None:
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"
     lease = Lease(database, NAME, "leader", holder, clock)
     async with database.system() as connection:
-        await store.seed_provider(connection, policy)
-    means = Means(policy, database, units, lease, bus, LocalDriver(site), clock)
+        await store.seed_provider(connection, spec)
+    drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site)}
+    pools = Pools(spec, CatalogueFile(own.catalogue, spec.offers), frozenset(drivers))
+    means = Means(pools, database, units, lease, bus, drivers, clock)
     stopping = asyncio.Event()
 
     async def stop() -> None:
@@ -70,15 +76,15 @@ async def compose(settings: Settings, process: Process) -> None:
     async def lead() -> None:
         await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended), stopping)
 
-    await process.enter(Responder(bus, NAME, Queries(database, policy, clock).answers()))
+    await process.enter(Responder(bus, NAME, Queries(database, pools, clock).answers()))
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
     process.check("bus", lambda: bus.connected)
     process.mark_ready()
 
 
-def policy_of(own: ProvisionerSection, gpus: int, cores: int) -> Policy:
-    """The pool's policy from the settings and what the machine has: one worker with all GPUs, else one for each core.
+def spec_of(own: ProvisionerSection, gpus: int, cores: int) -> PoolSpec:
+    """The settings' pool, from them and what the machine has: one worker with all GPUs, else one for each core.
 
     Raises:
         Rejected: GPUs are asked for and there are none, or the minimum is above the maximum (`bad_settings`).
@@ -94,16 +100,16 @@ def policy_of(own: ProvisionerSection, gpus: int, cores: int) -> Policy:
         raise Rejected(
             "bad_settings", f"MUSTER_PROVISIONER__MINIMUM={own.minimum} is above the maximum, {maximum}"
         )
-    return Policy(
+    offer = Offer(
+        MachineKind(LocalDriver.name, LocalDriver.name, slots, kind), price_per_hour=own.price_per_hour
+    )
+    return PoolSpec(
         pool=PoolName(own.pool),
-        driver=LocalDriver.name,
+        offers=(offer,),
         minimum=own.minimum,
         maximum=maximum,
-        slots_per_instance=slots,
-        kind=kind,
         idle_timeout=timedelta(seconds=own.idle_timeout_s),
         join_timeout=timedelta(seconds=own.join_timeout_s),
-        price_per_hour=own.price_per_hour,
         labels=read_labels(own.labels),
     )
 
@@ -113,7 +119,8 @@ async def serve_term(means: Means, epoch: int, ended: asyncio.Event) -> None:
     over, woken = asyncio.Event(), asyncio.Event()
     effects = Effects(means, woken.set)
     reconciler = Reconciler(means, effects, woken)
-    means.driver.watch(woken.set)
+    for driver in means.drivers.values():
+        driver.watch(woken.set)
     events = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
     commands = Consumer(means.bus, means.units, NAME, republishing(NAME))
     try:

@@ -29,6 +29,7 @@ class ProvisionerSection(Section):
         price_per_hour: Of one worker: for the cost ledger, for `muster plan`, and for searches that widen only where slots are cheap; 0 says
             nothing.
         worker_command: What is started as a worker.
+        catalogue: The file with kinds of machines and their prices, of which people define further pools.
     """
 
     directory: Path
@@ -44,6 +45,7 @@ class ProvisionerSection(Section):
     price_per_hour: float = Field(0.0, ge=0)
     address: str = "127.0.0.1"
     worker_command: tuple[str, ...] = WORKER_COMMAND
+    catalogue: Path | None = None
 
     @field_validator("labels")
     @classmethod

@@ -3,26 +3,32 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from random import Random
+from typing import Protocol
 
+from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instance import Instance
-from services.provisioner.core.intents import Presence
+from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.spec import PoolSpec
 from shared.ids import WorkerId
 from simulator.agenda import Agenda
 from simulator.machines.local import Kind
 
+_RUNNING = Sighting(Presence.RUNNING)
 NOTICE_MS = 120_000
 """From the word that a spot machine will be taken back until it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """How a cloud treats its customers.
+class Manners:
+    """How a cloud treats its customers, whatever they rent.
 
     Attributes:
         boot_ms: From an order to a worker that speaks, `boot_spread` more or less (a share of it).
-        failing: Share of the orders that are refused, and of the machines that never boot.
+        failing: Share of the calls that are refused, and of the machines that never boot.
         taken_every_ms: Mean time until a machine is taken back; None: never.
     """
 
@@ -31,9 +37,38 @@ class Offer:
     failing: float = 0.0
     taken_every_ms: int | None = None
 
+    def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
+        """The pool with what its offers cost now."""
+        return spec
 
-class Unavailable(Exception):
-    """There is no such machine now."""
+    def has(self, offer: Offer, machines: int, now_ms: int) -> int:
+        """How many of so many machines can be had now."""
+        return machines
+
+    def life_ms(self, offer: Offer, now_ms: int, chance: Random) -> int | None:
+        """How long a machine that boots now will be left to who rented it; None: for as long as it is wanted."""
+        if self.taken_every_ms is None:
+            return None
+        return round(chance.expovariate(1 / self.taken_every_ms))
+
+
+class Provider(Protocol):
+    """What the provisioner's drivers are to it."""
+
+    taken: int
+    """Machines that were taken back."""
+    lateness: timedelta
+    """How late `observe` may be."""
+
+    def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
+        """The pool with what its offers cost now."""
+
+    def observe(self) -> Mapping[WorkerId, Sighting]: ...
+
+    def launch(self, intent: Intent) -> Launched: ...
+
+    def terminate(self, worker: WorkerId, machine: str | None = None) -> None:
+        """Raises Transient."""
 
 
 class Cloud:
@@ -46,48 +81,60 @@ class Cloud:
     def __init__(
         self,
         agenda: Agenda,
-        offer: Offer,
+        manners: Manners,
         chance: Random,
         switch_on: Callable[[Kind], object],
         switch_off: Callable[[WorkerId], None],
         notice: Callable[[WorkerId], None],
     ) -> None:
         self.taken = 0
-        self._agenda, self._offer, self._chance = agenda, offer, chance
+        self.lateness = timedelta()
+        self._agenda, self._manners, self._chance = agenda, manners, chance
         self._switch_on, self._switch_off, self._notice = switch_on, switch_off, notice
         self._standing: dict[WorkerId, bool] = {}
         """Machines that are rented, and whether they have booted."""
 
-    def observe(self) -> Mapping[WorkerId, Presence]:
-        return dict.fromkeys(self._standing, Presence.RUNNING)
+    def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
+        return self._manners.prices(spec, now_ms)
 
-    def launch(self, one: Instance) -> None:
-        """Raises Unavailable."""
-        if one.worker in self._standing:
-            return
-        if self._chance.random() < self._offer.failing:
-            raise Unavailable
+    def observe(self) -> Mapping[WorkerId, Sighting]:
+        return dict.fromkeys(self._standing, _RUNNING)
+
+    def launch(self, intent: Intent) -> Launched:
+        """Brings as many as there are of those that are wanted; whatever stands already stays as it is."""
+        missing = [one for one in intent.instances if one.worker not in self._standing]
+        placed = {one.worker: None for one in intent.instances if one.worker in self._standing}
+        count = self._manners.has(intent.offer, len(missing), self._agenda.now_ms)
+        if missing and self._chance.random() < self._manners.failing:
+            count = 0
+        for one in missing[:count]:
+            self._order(one, intent.offer)
+            placed[one.worker] = None
+        if count == len(missing):
+            return Launched(placed)
+        return Launched(placed, Refusal("no_capacity", "the cloud has no such machine"))
+
+    def _order(self, one: Instance, offer: Offer) -> None:
         self._standing[one.worker] = False
-        if self._chance.random() < self._offer.failing:
+        if self._chance.random() < self._manners.failing:
             return
-        spread = self._offer.boot_spread
-        boot_ms = round(self._offer.boot_ms * self._chance.uniform(1 - spread, 1 + spread))
-        self._agenda.after(boot_ms, partial(self._boot, Kind(one.worker, one.pool, one.slots, one.kind)))
+        spread = self._manners.boot_spread
+        boot_ms = round(self._manners.boot_ms * self._chance.uniform(1 - spread, 1 + spread))
+        kind = Kind(one.worker, one.pool, one.slots, one.kind)
+        self._agenda.after(boot_ms, partial(self._boot, kind, offer))
 
-    def terminate(self, worker: WorkerId) -> None:
+    def terminate(self, worker: WorkerId, machine: str | None = None) -> None:
         if self._standing.pop(worker, False):
             self._switch_off(worker)
 
-    def _boot(self, kind: Kind) -> None:
+    def _boot(self, kind: Kind, offer: Offer) -> None:
         if kind.name not in self._standing:
             return
         self._standing[kind.name] = True
         self._switch_on(kind)
-        every_ms = self._offer.taken_every_ms
-        if every_ms is not None:
-            self._agenda.after(
-                round(self._chance.expovariate(1 / every_ms)), partial(self._take_back, kind.name)
-            )
+        life_ms = self._manners.life_ms(offer, self._agenda.now_ms, self._chance)
+        if life_ms is not None:
+            self._agenda.after(life_ms, partial(self._take_back, kind.name))
 
     def _take_back(self, worker: WorkerId) -> None:
         if worker in self._standing:

@@ -2,35 +2,40 @@
 `services/provisioner` (reconcile, effects, handlers) on virtual time. Neighbour: `cloud`, where the machines are."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
+from services.provisioner.core.absences import Absences
 from services.provisioner.core.idleness import Idleness
-from services.provisioner.core.instance import Instance, State, Trigger, ended, moved
-from services.provisioner.core.plan import (
-    Plan,
-    World,
-    is_at_rest,
-    on_kicked,
-    on_not_done,
-    on_ordered,
-    pause_after,
-    plan_pool,
-)
-from services.provisioner.core.sizing import Demand, Policy
+from services.provisioner.core.instance import Instance, IntentId, State, Trigger, ended, moved
+from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.outcomes import on_kicked, on_launched, on_not_done
+from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.sizing import Demand, Launch
+from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.sweeping import Bill, Leftovers, plan_sweep
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.worker import Drain, Liveness
+from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
 from simulator.agenda import Act, Agenda
 from simulator.control.node import Drained, Removed, Told as Message
 from simulator.owner import ROOT
-from simulator.provisioning.cloud import Cloud, Offer, Unavailable
+from simulator.provisioning.cloud import Manners, Provider
+from simulator.provisioning.holds import Holds
 from simulator.watching.watch import Watch
-from simulator.wire import Stream
 
 PLACE = "provisioner"
 EVERY_MS, AT_REST_MS = 1000, 5000
-POINTS = ("provisioner_after_intent", "provisioner_after_effect")
+POINTS = (
+    "provisioner_before_intent",
+    "provisioner_after_intent",
+    "provisioner_before_effect",
+    "provisioner_after_effect",
+)
+"""Where it may die: before and after its intents are on record, and around each effect, whose record comes after it."""
 
 
 @dataclass(slots=True)
@@ -38,12 +43,13 @@ class Ties:
     """Where the provisioner is joined to the world.
 
     Attributes:
+        tell: Sends the scheduler a command, or says that a machine is gone.
         is_up: Whether the database answers.
         used_slots: What the scheduler says each worker uses; None: it does not answer.
     """
 
     agenda: Agenda
-    commands: Stream[Message]
+    tell: Callable[[Message], None]
     watch: Watch
     is_up: Callable[[], bool]
     used_slots: Callable[[], Mapping[WorkerId, int] | None]
@@ -53,15 +59,15 @@ class Ties:
 class Rented:
     """A pool whose machines come and go, and where from."""
 
-    policy: Policy
-    offer: Offer
+    spec: PoolSpec
+    manners: Manners
 
 
 class Provisioner:
     """One process and its tables. It dies between an intent, its effect and the record of it, and is started again."""
 
-    def __init__(self, ties: Ties, policy: Policy, cloud: Cloud) -> None:
-        self.policy = policy
+    def __init__(self, ties: Ties, spec: PoolSpec, cloud: Provider) -> None:
+        self.spec = spec
         self.cloud = cloud
         self.instances: dict[InstanceId, Instance] = {}
         self.most = 0
@@ -73,9 +79,10 @@ class Provisioner:
         self._demand = Demand()
         self._demand_version = 0
         self._idleness = Idleness()
-        self._failures = 0
-        self._launch_ms = 0
+        self._absences, self._strangers = Absences(), Absences()
+        self._holds = Holds()
         self._life = 0
+        self._intents = 0
 
     @property
     def cost(self) -> float:
@@ -103,6 +110,7 @@ class Provisioner:
         self._life += 1
         self.is_up = False
         self._idleness = Idleness()
+        self._absences, self._strangers = Absences(), Absences()
         self._ties.agenda.after(down_ms, self._start)
 
     def take_demand(self, told: tuple[int, Told], acknowledge: Act) -> None:
@@ -111,7 +119,9 @@ class Provisioner:
         if version > self._demand_version:
             now = self._ties.agenda.now
             self._demand_version = version
-            self._demand = Demand(demand.waiting, demand.idle, demand.soon, demand.kind, now)
+            self._demand = Demand(
+                demand.waiting, demand.idle, demand.soon, demand.kind, now, demand.largest_single_node
+            )
         acknowledge()
 
     def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
@@ -122,6 +132,8 @@ class Provisioner:
             before = known.get(fact.worker.id)
             if before is not None and version > before.worker_version:
                 self._save(replace(self._after(before, fact), worker_version=version))
+                if isinstance(fact, WorkerUp):
+                    self._holds.clear(offer_of(before), has_joined=True)
         acknowledge()
 
     def _after(self, before: Instance, fact: WorkerUp | WorkerDown | WorkerEmptied) -> Instance:
@@ -149,71 +161,134 @@ class Provisioner:
     def _reconcile(self) -> int:
         """The story of one pass; returns after how many milliseconds the next is due."""
         agenda = self._ties.agenda
-        # 1. Load what is on record, look at what there is, and see who is idle.
-        live, presences, now = self.live, self.cloud.observe(), agenda.now
+        # 1. Load what is on record, look at what there is, and see who is idle, and who is no longer named.
+        try:
+            sightings = self.cloud.observe()
+        except Transient:
+            return EVERY_MS
+        live, now = self.live, agenda.now
         self._idleness.sample(self._ties.used_slots() or {}, now)
+        there = {one.worker for one in live if own_sighting(one, sightings)}
+        self._absences.sample((one.worker for one in live), there, now)
         # 2. Decide.
-        may_launch = self._launch_ms <= agenda.now_ms
-        world = World(self.policy, self._demand, live, presences, self._idleness.since, may_launch)
+        spec = self.cloud.prices(self.spec, agenda.now_ms)
+        world = World(
+            spec,
+            self._demand,
+            live,
+            sightings,
+            self._idleness.since,
+            self._absences.missed,
+            {spec.driver: self.cloud.lateness},
+            self._holds.all,
+        )
         plan = plan_pool(world, now)
         # 3. Record the intents and tell of them.
-        new = [self._new(seat) for seat in plan.sizing.seats]
-        self._record(plan, new)
-        # 4. Only now act on them.
+        if not self._reaches("provisioner_before_intent"):
+            return EVERY_MS
+        new = [self._new(spec, launch) for launch in plan.sizing.launches]
+        self._record(plan)
+        # 4. Only now act on them, and take away what is left of others.
         if self._reaches("provisioner_after_intent"):
             self._act(plan, new)
+        if self.is_up:
+            self._sweep(sightings)
         self.most = max(self.most, len(self.live))
-        self._ties.watch.on_machines(self.policy, self.live, self.cloud.observe())
+        with suppress(Transient):
+            self._ties.watch.on_machines(self.spec, self.live, self.cloud.observe())
         return AT_REST_MS if is_at_rest(world, plan, now) else EVERY_MS
 
-    def _new(self, seat: int) -> Instance:
-        name = InstanceId(derived_id(ROOT, "instance", len(self.instances) + seat))
-        while name in self.instances:
-            name = InstanceId(derived_id(name, "next"))
-        made = self.policy.instance(name, seat, self._ties.agenda.now)
-        self._save(made)
+    def _new(self, spec: PoolSpec, launch: Launch) -> Intent:
+        self._intents += 1
+        name = IntentId(derived_id(ROOT, "intent", self._intents))
+        made = spec.intent(name, launch.offer, launch.seats, self._ties.agenda.now)
+        for one in made.instances:
+            self._save(one)
         return made
 
-    def _record(self, plan: Plan, new: list[Instance]) -> None:
-        now, commands = self._ties.agenda.now, self._ties.commands
+    def _record(self, plan: Plan) -> None:
+        now, tell = self._ties.agenda.now, self._ties.tell
         for _, after in plan.moves:
             self._save(after)
+        for one, refusal in plan.refusals:
+            self._holds.take(offer_of(one), refusal, now)
         for one in plan.sizing.drains:
             self._save(moved(one, Trigger.DRAIN, now))
-            commands.publish(Drained(one.worker, reclaim=False))
+            tell(Drained(one.worker, reclaim=False))
         for one in plan.sizing.undone:
             self._save(moved(one, Trigger.UNDO, now))
-            commands.publish(Drained(one.worker, reclaim=False, undo=True))
+            tell(Drained(one.worker, reclaim=False, undo=True))
         for one in plan.sizing.withdrawn:
             self._save(moved(one, Trigger.RELEASE, now))
 
-    def _act(self, plan: Plan, new: list[Instance]) -> None:
-        for one in (*plan.starts, *new):
-            self._launch(one)
-        for one in plan.kicks:
-            self._save(on_kicked(self.instances[one.id], self._ties.agenda.now))
-        for one in plan.ends:
-            self._ties.watch.on_ended(one)
-            self.cloud.terminate(one.worker)
-            if not self._reaches("provisioner_after_effect"):
+    def _act(self, plan: Plan, new: list[Intent]) -> None:
+        acts: list[Act] = [
+            partial(self._launch, intent) for intent in (*map(self._again, plan.launches), *new)
+        ]
+        acts += [partial(self._kick, one) for one in plan.kicks]
+        acts += [partial(self._end_extra, worker, extra) for worker, extra in plan.extras]
+        acts += [partial(self._end, one) for one in plan.ends]
+        for act in acts:
+            if self._reaches("provisioner_before_effect"):
+                act()
+            if not self.is_up:
                 return
-            self._save(ended(self.instances[one.id], self._ties.agenda.now))
-            self._ties.commands.publish(Removed(one.worker))
 
-    def _launch(self, one: Instance) -> None:
-        now = self._ties.agenda.now
+    def _kick(self, one: Instance) -> None:
+        self._save(on_kicked(self.instances[one.id], self._ties.agenda.now))
+
+    def _end(self, one: Instance) -> None:
+        self._ties.watch.on_ended(one)
         try:
-            self.cloud.launch(one)
-        except Unavailable:
-            self._failures += 1
-            self._launch_ms = self._ties.agenda.now_ms + round(
-                pause_after(self._failures).total_seconds() * 1000
-            )
-            self._save(on_not_done(self.instances[one.id], now, "the cloud has no such machine"))
+            self.cloud.terminate(one.worker, one.external_id)
+        except Transient as error:
+            self._save(on_not_done(self.instances[one.id], self._ties.agenda.now, str(error)))
             return
-        self._failures = 0
-        if self.is_up and self._reaches("provisioner_after_effect"):
-            self._save(on_ordered(self.instances[one.id], now))
+        if self._reaches("provisioner_after_effect"):
+            self._save(ended(self.instances[one.id], self._ties.agenda.now))
+            self._ties.tell(Removed(one.worker))
+
+    def _end_extra(self, worker: WorkerId, extra: str) -> None:
+        with suppress(Transient):
+            self.cloud.terminate(worker, extra)
+
+    def _sweep(self, sightings: Mapping[WorkerId, Sighting]) -> None:
+        """What is there and on no record, or on the record of one that has ended."""
+        known = {one.worker: one for one in self.instances.values()}
+        left = {
+            worker: one for worker, one in sightings.items() if worker not in known or known[worker].is_final
+        }
+        bills = {
+            worker: Bill(known[worker].external_id, known[worker].launched_at, known[worker].ended_at)
+            for worker in left
+            if worker in known
+        }
+        now = self._ties.agenda.now
+        self._strangers.sample(left.keys() - bills.keys(), (), now)
+        swept = plan_sweep(Leftovers(left, bills, self._strangers.missed, self.cloud.lateness, True), now)
+        for worker, bill in swept.bills.items():
+            self._save(replace(known[worker], launched_at=bill.launched_at, ended_at=bill.ended_at))
+        for worker, machine in swept.ends:
+            with suppress(Transient):
+                self.cloud.terminate(worker, machine)
+
+    def _again(self, name: IntentId) -> Intent:
+        called = tuple(one for one in self.instances.values() if one.intent == name)
+        return Intent(name, called[0].pool, offer_of(called[0]), called)
+
+    def _launch(self, intent: Intent) -> None:
+        """Whoever dies before the outcome is on record finds the machines that came, or makes the call again."""
+        now = self._ties.agenda.now
+        wanted = tuple(one for one in intent.instances if self.instances[one.id].state is State.WANTED)
+        launched = self.cloud.launch(replace(intent, instances=wanted))
+        if not self._reaches("provisioner_after_effect"):
+            return
+        for one in wanted:
+            self._save(on_launched(self.instances[one.id], launched, now))
+        if launched.refused is not None:
+            self._holds.take(offer_of(wanted[0]), launched.refused, now)
+        else:
+            self._holds.clear(offer_of(wanted[0]), has_joined=False)
 
     def _save(self, one: Instance) -> None:
         self.instances[one.id] = one

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instance import Instance
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.run import Run
 from shared.ids import RunId, WorkerId
 from simulator.watching.breach import Invariant
@@ -14,10 +14,10 @@ class WithinMaximum(Invariant):
 
     words = "never above the maximum, and no machine leaked"
 
-    def on_machines(self, policy: Policy, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
         for what, count in (("on record", len(live)), ("in the cloud", len(standing))):
-            if count > policy.maximum:
-                raise self.broken(f"{count} machines {what}, of at most {policy.maximum}")
+            if count > spec.maximum:
+                raise self.broken(f"{count} machines {what}, of at most {spec.maximum}")
         forgotten = set(standing) - {one.worker for one in live}
         if forgotten:
             raise self.broken(f"nobody knows of {sorted(forgotten)}")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instance import Instance
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
@@ -31,7 +31,7 @@ class Watch:
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         """A turn of a search was saved."""
 
-    def on_machines(self, policy: Policy, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
         """The provisioner has looked at its pool, and acted: what is on record, and what stands."""
 
     def on_ended(self, instance: Instance) -> None:
@@ -87,9 +87,9 @@ class Watches(Watch):
         for watch in self._all:
             watch.on_decided(submission, decision)
 
-    def on_machines(self, policy: Policy, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
         for watch in self._all:
-            watch.on_machines(policy, live, standing)
+            watch.on_machines(spec, live, standing)
 
     def on_ended(self, instance: Instance) -> None:
         for watch in self._all:

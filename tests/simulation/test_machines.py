@@ -7,13 +7,14 @@ from random import Random
 import pytest
 
 from services.provisioner.core import plan, sizing
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.events import draining
 from services.scheduler.core.facts import WorkerEmptied
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Drain
 from simulator.faults import Fault
-from simulator.provisioning.cloud import Offer
+from simulator.provisioning.cloud import Manners
 from simulator.provisioning.provisioner import Provisioner, Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
@@ -21,17 +22,18 @@ from simulator.watching.breach import Breach
 from simulator.watching.invariants import all_invariants
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
 
-POLICY = Policy(POOL, "cloud", 0, 4, 8, "cuda", timedelta(minutes=2), timedelta(minutes=5), 3.0)
+OFFER = Offer(MachineKind("machine", "cloud", 8, "cuda"), price_per_hour=3.0)
+SPEC = PoolSpec(POOL, (OFFER,), 0, 4, timedelta(minutes=2), timedelta(minutes=5))
 FAULTS: tuple[Fault, ...] = tuple(fault for fault in EVERY_FAULT if fault != "spot_taken")
 DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def rented(seed: int) -> Rented:
     chance = Random(f"{seed}/offer")
-    policy = replace(POLICY, minimum=chance.choice([0, 1]))
+    spec = replace(SPEC, minimum=chance.choice([0, 1]))
     taken_every_ms = chance.choice([None, 5 * MINUTE_MS])
     return Rented(
-        policy, Offer(chance.choice([5_000, 60_000]), 0.5, chance.choice([0.0, 0.2]), taken_every_ms)
+        spec, Manners(chance.choice([5_000, 60_000]), 0.5, chance.choice([0.0, 0.2]), taken_every_ms)
     )
 
 
@@ -44,7 +46,7 @@ def goes_home(ended: World) -> None:
     """When nothing waits any more only the minimum stays."""
     simulation = ended.simulation
     provisioner = provisioner_of(simulation)
-    least, until_ms = provisioner.policy.minimum, simulation.agenda.now_ms + 120 * MINUTE_MS
+    least, until_ms = provisioner.spec.minimum, simulation.agenda.now_ms + 120 * MINUTE_MS
     while len(provisioner.live) > least and simulation.agenda.now_ms < until_ms:
         simulation.agenda.step()
     assert len(provisioner.live) <= least
@@ -70,8 +72,8 @@ def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
         Item(f"trial {at}", at * MINUTE_MS, PlainWork(10 * MINUTE_MS, 8), 8, 8, launch_ms=0, upload_ms=0)
         for at in (0, 12, 30)
     ]
-    offer = Offer(boot_ms=MINUTE_MS, boot_spread=0.0)
-    setup = Setup(PoolPolicy(POOL), [], items, rented=Rented(POLICY, offer))
+    manners = Manners(boot_ms=MINUTE_MS, boot_spread=0.0)
+    setup = Setup(PoolPolicy(POOL), [], items, rented=Rented(SPEC, manners))
     simulation = Simulation(setup, all_invariants())
     simulation.begin()
     assert simulation.run(120 * MINUTE_MS)
@@ -86,7 +88,7 @@ def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
 
 def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch):
     whole = sizing.plan_size
-    monkeypatch.setattr(plan, "plan_size", lambda policy, *rest: whole(replace(policy, maximum=9), *rest))
+    monkeypatch.setattr(plan, "plan_size", lambda spec, *rest: whole(replace(spec, maximum=9), *rest))
     fails("never above the maximum")
 
 
@@ -96,7 +98,7 @@ def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch):
             cluster.tell(WorkerEmptied(worker))
 
     monkeypatch.setattr(draining, "finish", hastily)
-    monkeypatch.setattr(sizing, "_idle_too_long", lambda policy, demand, staying, *rest: list(staying))
+    monkeypatch.setattr(sizing, "_idle_too_long", lambda spec, standing, staying, now: list(staying))
     fails("no machine ended under a run")
 
 

@@ -32,9 +32,10 @@ class State(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What moves it. `release` ends what is empty, `fail` what does not work, `vanish` what is no longer there."""
+    """What moves it. `refused`: it was never made; `release` ends what is empty, `fail` what does not work, `vanish` what is no longer there."""
 
     ORDERED = "ordered"
+    REFUSED = "refused"
     APPEARED = "appeared"
     JOINED = "joined"
     DRAIN = "drain"
@@ -60,6 +61,7 @@ INSTANCE = Machine(
     initial=_S.WANTED,
     table={
         (_S.WANTED, _T.ORDERED): _S.LAUNCHING,
+        (_S.WANTED, _T.REFUSED): _S.FAILED,
         (_S.LAUNCHING, _T.APPEARED): _S.JOINING,
         **{(state, _T.JOINED): _S.READY for state in STARTING},
         (_S.READY, _T.DRAIN): _S.DRAINING,
@@ -77,11 +79,17 @@ INSTANCE = Machine(
         *((state, _T.JOINED) for state in (_S.READY, *LEAVING)),
         *((state, _T.EMPTIED) for state in (*STARTING, _S.READY, _S.DRAINED, _S.TERMINATING)),
         *((state, _T.ORDERED) for state in (_S.LAUNCHING, _S.JOINING, _S.READY, *LEAVING)),
+        *((state, _T.REFUSED) for state in (_S.LAUNCHING, _S.JOINING, _S.READY, *LEAVING)),
     },
     final=FINAL,
 )
 _ENDED: dict[Ending, Trigger] = {"gone": _T.ENDED_GONE, "lost": _T.ENDED_LOST, "failed": _T.ENDED_FAILED}
-_ENDINGS: dict[Trigger, Ending] = {_T.RELEASE: "gone", _T.VANISH: "lost", _T.FAIL: "failed"}
+_ENDINGS: dict[Trigger, Ending] = {
+    _T.RELEASE: "gone",
+    _T.VANISH: "lost",
+    _T.FAIL: "failed",
+    _T.REFUSED: "failed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,7 @@ class Instance:
 
     It was asked for in the call `intent`, as a machine of `machine_kind`; `external_id` is the provider's own name for it.
     `attempts` counts starts of its worker that did not last; no further one is tried before `retry_at`.
-    `silent_since`: the scheduler has given its worker up then, and has not heard it again.
+    `silent_since`: the scheduler has given its worker up then, and has not heard it again. `over_at`: the provider ended it then.
     """
 
     id: InstanceId
@@ -119,6 +127,7 @@ class Instance:
     zone: str | None = None
     purchase: Purchase = "on_demand"
     external_id: str | None = None
+    over_at: datetime | None = None
 
     @property
     def is_final(self) -> bool:
@@ -154,7 +163,7 @@ def moved(instance: Instance, trigger: Trigger, now: datetime, reason: str | Non
     if trigger is _T.JOINED:
         after = replace(after, ready_at=now, is_open=True, attempts=0)
     if state in FINAL:
-        after = replace(after, ended_at=now)
+        after = replace(after, ended_at=min(now, after.over_at) if after.over_at else now)
     return after
 
 

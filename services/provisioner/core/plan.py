@@ -4,116 +4,178 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
-from services.provisioner.core.intents import Presence
-from services.provisioner.core.sizing import SETTLES_IN, Demand, Policy, Sizing, plan_size
+from services.provisioner.core.absences import Absence
+from services.provisioner.core.instance import SERVING, STARTING, Instance, IntentId, State, Trigger, moved
+from services.provisioner.core.intents import Presence, Sighting, own_sighting, twins
+from services.provisioner.core.outcomes import LASTS, pause_after
+from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
+from services.provisioner.core.sizing import SETTLES_IN, Budget, Demand, Sizing, Standing, plan_size
+from services.provisioner.core.spec import PoolSpec
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10
 APPEARS_WITHIN = timedelta(seconds=60)
-LASTS = timedelta(seconds=5)
-"""A worker that ran this long after its last start has started well."""
 HANGS_AFTER = timedelta(seconds=60)
 """A worker that runs and is not heard for so long is started again; its ranks are not its children and go on."""
 HOPELESS_AFTER = timedelta(minutes=30)
 """A machine whose worker has joined may have healthy ranks and unsent journals: it is not given up before."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
+MISSED_READINGS = 3
+"""A machine that a late provider did not name so often in a row, and for longer than it is late, is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is known at the beginning of a pass."""
+    """What is known of a pool at the beginning of a pass. `lateness`: of each provider, how late its readings may be."""
 
-    policy: Policy
+    spec: PoolSpec
     demand: Demand
     live: Sequence[Instance]
-    presences: Mapping[WorkerId, Presence]
-    idle_since: Mapping[WorkerId, datetime]
-    may_launch: bool = True
+    sightings: Mapping[WorkerId, Sighting] = field(default_factory=dict)
+    idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
+    absences: Mapping[WorkerId, Absence] = field(default_factory=dict)
+    lateness: Mapping[str, timedelta] = field(default_factory=dict)
+    holds: Sequence[Hold] = ()
+    budgets: Sequence[Budget] = ()
+
+    def is_gone(self, one: Instance, now: datetime) -> bool:
+        """Whether nothing of it is there: the provider says so, or has not named it for longer than its readings are late."""
+        seen = own_sighting(one, self.sightings)
+        if seen is not None:
+            return seen.presence is Presence.ENDED
+        lateness = self.lateness.get(one.driver, timedelta())
+        absence = self.absences.get(one.worker)
+        if absence is None or not lateness:
+            return not lateness
+        return absence.readings >= MISSED_READINGS and now - absence.since >= lateness
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`moves`: (before, after). `starts`, `kicks` (of workers that hang) and `ends` are effects that are due; they are
-    repeated until they are recorded."""
+    """`moves`: (before, after). `launches`: calls to be made (again). `starts`, `kicks` (of workers that hang), `ends` and `extras` (machines that
+    say they are somebody else, with their ids) are effects that are due; they are repeated until they are recorded. `refusals`: what machines
+    that came to nothing say of their offers."""
 
     moves: tuple[tuple[Instance, Instance], ...] = ()
     sizing: Sizing = field(default_factory=Sizing)
+    launches: tuple[IntentId, ...] = ()
     starts: tuple[Instance, ...] = ()
     kicks: tuple[Instance, ...] = ()
     ends: tuple[Instance, ...] = ()
+    extras: tuple[tuple[WorkerId, str], ...] = ()
+    refusals: tuple[tuple[Instance, Refusal], ...] = ()
 
 
 def plan_pool(world: World, now: datetime) -> Plan:
-    """Plans a pass. Sizing sees the instances as the moves leave them."""
+    """Plans a pass. Sizing sees the instances as the moves leave them, and heeds what they say of their offers."""
     moves = [(one, _seen(one, world, now)) for one in world.live]
     after = [one for _, one in moves]
-    sizing = plan_size(world.policy, world.demand, after, world.idle_since, now)
-    if not world.may_launch:
-        sizing = replace(sizing, seats=())
+    refusals = [(one, why) for before, one in moves if (why := _refusal_of(before, one)) is not None]
+    holds = [
+        *world.holds,
+        *(hold for one, why in refusals if (hold := _hold(world.spec, one, why, now)) is not None),
+    ]
+    standing = Standing(world.demand, after, world.idle_since, holds, world.budgets)
+    due = [one for one in after if one.is_due(now)]
     return Plan(
         moves=tuple((before, one) for before, one in moves if one != before),
-        sizing=sizing,
-        starts=tuple(one for one in after if one.is_due(now) and _should_start(one, world.presences)),
-        kicks=tuple(one for one in after if one.is_due(now) and _hangs(one, world.presences, now)),
-        ends=tuple(one for one in after if one.state is State.TERMINATING and one.is_due(now)),
+        sizing=plan_size(world.spec, standing, now),
+        launches=tuple(
+            dict.fromkeys(one.intent for one in due if one.state is State.WANTED and one.intent is not None)
+        ),
+        starts=tuple(one for one in due if _should_start_again(one, world)),
+        kicks=tuple(one for one in due if _hangs(one, world, now)),
+        ends=tuple(one for one in due if one.state is State.TERMINATING),
+        extras=tuple((one.worker, extra) for one in after for extra in twins(one, world.sightings)),
+        refusals=tuple(refusals),
     )
 
 
 def is_at_rest(world: World, plan: Plan, now: datetime) -> bool:
     """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
-    return plan == Plan() and world.may_launch and all(_is_settled(one, now) for one in world.live)
+    is_held = any(is_on(world.spec, hold, now) for hold in world.holds)
+    idle = Plan(sizing=Sizing(short=plan.sizing.short))
+    return plan == idle and not is_held and all(_is_settled(one, now) for one in world.live)
 
 
-def on_ordered(instance: Instance, now: datetime) -> Instance:
-    """The machine was ordered; it may have joined before this is recorded."""
-    return moved(instance, Trigger.ORDERED, now)
-
-
-def on_started_again(instance: Instance, now: datetime) -> Instance:
-    """Its worker had ended and was started again, which counts as an attempt until it has lasted. One that lasted was mostly seen to
-    (`_has_lasted`), and then has no `retry_at`; if it was not, it ended long after it could have been started again."""
-    has_lasted = instance.retry_at is None or now - instance.retry_at > LASTS
-    attempts = 1 if has_lasted else instance.attempts + 1
-    return _given_time(_put_off(instance, attempts, now, instance.reason), now)
-
-
-def on_kicked(instance: Instance, now: datetime) -> Instance:
-    """Its worker hung and was killed, so that it is started again."""
-    return _given_time(replace(instance, reason="its worker hung", version=instance.version + 1), now)
-
-
-def on_not_done(instance: Instance, now: datetime, reason: str) -> Instance:
-    """An effect failed; it is tried again, later and later."""
-    return _put_off(instance, instance.attempts + 1, now, reason)
-
-
-def pause_after(failures: int) -> timedelta:
-    """How long to wait after so many failures in a row."""
-    seconds = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(failures, 20))
-    return timedelta(seconds=seconds if failures > 1 else _FIRST_PAUSE_S)
+def is_on(spec: PoolSpec, hold: Hold, now: datetime) -> bool:
+    """Whether a hold keeps this pool from something now."""
+    return hold.is_on(now) and any(hold.scope.covers(offer) for offer in spec.offers)
 
 
 def _seen(one: Instance, world: World, now: datetime) -> Instance:
-    presence = world.presences.get(one.worker)
+    sighting = own_sighting(one, world.sightings)
+    one = _with_facts(one, sighting, now)
+    presence = sighting.presence if sighting else None
     if one.state is State.DRAINED:
         return moved(one, Trigger.RELEASE, now)
-    if one.state is State.WANTED and presence is Presence.RUNNING:
-        return moved(one, Trigger.ORDERED, now)
+    if one.state is State.WANTED:
+        return _seen_wanted(one, presence, now)
     if one.state not in SERVING:
         return one
-    if presence is None:
-        is_late = one.state is not State.LAUNCHING or now - one.since > APPEARS_WITHIN
-        return moved(one, Trigger.VANISH, now, "the machine has vanished") if is_late else one
+    if world.is_gone(one, now):
+        is_late = (
+            presence is Presence.ENDED or one.state is not State.LAUNCHING or now - one.since > APPEARS_WITHIN
+        )
+        return _vanished(one, world, now) if is_late else one
     if presence is Presence.STOPPED and _is_hopeless(one, now):
         return moved(one, Trigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
-    if one.state in STARTING and now - one.since > world.policy.join_timeout:
+    if one.state in STARTING and now - one.since > world.spec.join_timeout:
         return moved(one, Trigger.FAIL, now, "its worker did not join in time")
     if one.state is State.LAUNCHING and presence is Presence.RUNNING:
         return moved(one, Trigger.APPEARED, now)
     if presence is Presence.RUNNING and _has_lasted(one, now):
         return replace(one, attempts=0, retry_at=None, version=one.version + 1)
     return one
+
+
+def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Instance:
+    """What the provider says of it: its id, and between which times it is billed."""
+    if sighting is None:
+        return one
+    known = replace(
+        one,
+        external_id=one.external_id or sighting.external_id,
+        launched_at=sighting.launched_at
+        if one.launched_at is not None and sighting.launched_at
+        else one.launched_at,
+        over_at=one.over_at or (sighting.ended_at or now if sighting.presence is Presence.ENDED else None),
+    )
+    return one if known == one else replace(known, version=one.version + 1)
+
+
+def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Instance:
+    """A call whose outcome is not on record may have been carried out; one that failed again and again without any trace is given up."""
+    if presence in (Presence.RUNNING, Presence.ENDED):
+        return moved(one, Trigger.ORDERED, now)
+    if one.attempts >= MOST_ATTEMPTS and presence is None:
+        return moved(one, Trigger.RELEASE, now, one.reason)
+    return one
+
+
+def _vanished(one: Instance, world: World, now: datetime) -> Instance:
+    absence = world.absences.get(one.worker)
+    over_at = one.over_at or (absence.since if absence else None)
+    return replace(moved(one, Trigger.VANISH, now, "the machine has vanished"), over_at=over_at)
+
+
+def _refusal_of(before: Instance, after: Instance) -> Refusal | None:
+    """What its end says of its offer: that it is not to be had, or that its machines do not work."""
+    if after.state is not State.TERMINATING or before.state is State.TERMINATING:
+        return None
+    if after.ending == "failed" and before.ready_at is None:
+        return Refusal("never_joins", after.reason or "its worker did not join")
+    if after.ending == "lost" and after.purchase == "spot":
+        return Refusal("no_capacity", "a machine was taken back")
+    return None
+
+
+def _hold(spec: PoolSpec, one: Instance, refusal: Refusal, now: datetime) -> Hold | None:
+    """As it will be once it is recorded: so much of it as matters to this pass."""
+    mine = (one.machine_kind, one.zone, one.purchase)
+    for offer in spec.offers:
+        if mine == (offer.kind.name, offer.zone, offer.purchase):
+            return on_hold(None, offer, refusal, now)
+    return None
 
 
 def _has_lasted(one: Instance, now: datetime) -> bool:
@@ -136,28 +198,16 @@ def _is_hopeless(one: Instance, now: datetime) -> bool:
     return one.ready_at is None or (one.silent_since is not None and now - one.silent_since > HOPELESS_AFTER)
 
 
-def _hangs(one: Instance, presences: Mapping[WorkerId, Presence], now: datetime) -> bool:
+def _hangs(one: Instance, world: World, now: datetime) -> bool:
     if one.state not in (State.READY, State.DRAINING) or one.silent_since is None:
         return False
-    return presences.get(one.worker) is Presence.RUNNING and now - one.silent_since > HANGS_AFTER
+    return _presence(one, world) is Presence.RUNNING and now - one.silent_since > HANGS_AFTER
 
 
-def _should_start(one: Instance, presences: Mapping[WorkerId, Presence]) -> bool:
-    if one.state is State.WANTED:
-        return True
-    return one.state in SERVING and presences.get(one.worker) is Presence.STOPPED
+def _should_start_again(one: Instance, world: World) -> bool:
+    return one.state in SERVING and _presence(one, world) is Presence.STOPPED
 
 
-def _given_time(instance: Instance, now: datetime) -> Instance:
-    """A worker that begins again has its time to be heard."""
-    return replace(instance, silent_since=now) if instance.silent_since is not None else instance
-
-
-def _put_off(instance: Instance, attempts: int, now: datetime, reason: str | None) -> Instance:
-    return replace(
-        instance,
-        attempts=attempts,
-        retry_at=now + pause_after(attempts),
-        reason=reason,
-        version=instance.version + 1,
-    )
+def _presence(one: Instance, world: World) -> Presence | None:
+    sighting = own_sighting(one, world.sightings)
+    return sighting.presence if sighting else None

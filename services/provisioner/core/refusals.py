@@ -52,10 +52,12 @@ BACKOFFS: Mapping[Cause, Backoff] = {
     "throttled": Backoff(_S, _MINUTE, holds_provider=True, may_have_worked=True),
     "credentials": Backoff(_MINUTE, 30 * _MINUTE, holds_provider=True),
     "bad_request": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
-    "never_joins": Backoff(2 * _MINUTE, 60 * _MINUTE),
+    "never_joins": Backoff(5 * _S, 30 * _MINUTE),
     "joins_twice": Backoff(5 * _MINUTE, 60 * _MINUTE),
     "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
 }
+TOLD_FOR = timedelta(minutes=10)
+"""A hold that is over is still told for so long."""
 FORGOTTEN_AFTER = timedelta(hours=6)
 """A hold that has been over for so long no longer counts for the next one."""
 
@@ -100,7 +102,8 @@ class Hold:
     @property
     def words(self) -> str:
         """As a pool and a waiting trial show it."""
-        return f"{self.scope.words}: {self.cause.replace('_', ' ')} until {self.until:%H:%M:%S} UTC: {self.reason}"
+        cause = self.cause.replace("_", " ")
+        return f"{self.scope.words}: {cause}, tried again at {self.until:%H:%M:%S} UTC: {self.reason}"
 
 
 def scope_of(offer: Offer, cause: Cause) -> Scope:
@@ -121,12 +124,22 @@ def on_refused(before: Hold | None, offer: Offer, refusal: Refusal, now: datetim
     return Hold(scope_of(offer, refusal.cause), refusal.cause, refusal.reason, failures, now, now + pause)
 
 
+def is_cleared(cause: Cause, has_joined: bool) -> bool:
+    """Whether a machine that came shows that a cause is over; only one that joined shows that machines do."""
+    return has_joined or cause not in ("never_joins", "joins_twice")
+
+
 def is_held(offer: Offer, holds: Iterable[Hold], now: datetime) -> bool:
     return any(hold.is_on(now) and hold.scope.covers(offer) for hold in holds)
 
 
 def fault_of(holds: Iterable[Hold], offers: Iterable[Offer], now: datetime) -> str | None:
-    """What keeps a pool with these offers from growing as it would, in one line; None where nothing does."""
+    """What keeps a pool with these offers from growing as it would, in one line; None where nothing does. Holds that are over are told until
+    something succeeds, or for a while: nobody can tell yet that they have no cause any more."""
     mine = list(offers)
-    on = [hold for hold in holds if hold.is_on(now) and any(hold.scope.covers(offer) for offer in mine)]
-    return "; ".join(hold.words for hold in sorted(on, key=lambda hold: hold.scope.words)) or None
+    told = [
+        hold
+        for hold in holds
+        if now < hold.until + TOLD_FOR and any(hold.scope.covers(offer) for offer in mine)
+    ]
+    return "; ".join(hold.words for hold in sorted(told, key=lambda hold: hold.scope.words)) or None

@@ -1,112 +1,150 @@
-"""How many machines a pool needs: from its policy, the demand, what stands, and who has been idle for how long."""
+"""How many machines a pool needs, and of what: from its definition, the demand, what stands, what is held, and who has been idle for how long."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 
-from services.provisioner.core.instance import INSTANCE, LEAVING, STARTING, Instance, State, worker_of
-from shared.ids import InstanceId, PoolName, WorkerId
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.choosing import Need, Room, cheapest, choose_machines
+from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
+from services.provisioner.core.refusals import Hold, is_held
+from services.provisioner.core.spec import PoolSpec
+from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 
 SETTLES_IN = timedelta(seconds=5)
 """How long a demand that is older than a worker's joining is taken to be answered by that worker."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What a pool may have, and of what."""
-
-    pool: PoolName
-    driver: str
-    minimum: int
-    maximum: int
-    slots_per_instance: int
-    kind: SlotKind
-    idle_timeout: timedelta
-    join_timeout: timedelta
-    price_per_hour: float = 0.0
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def price_per_slot_hour(self) -> float | None:
-        """None where machines have no price."""
-        return self.price_per_hour / self.slots_per_instance or None
-
-    def instance(self, name: InstanceId, seat: int, now: datetime) -> Instance:
-        """A machine of this pool that is to be begun."""
-        return Instance(
-            id=name,
-            pool=self.pool,
-            worker=worker_of(name),
-            driver=self.driver,
-            seat=seat,
-            slots=self.slots_per_instance,
-            kind=self.kind,
-            price_per_hour=self.price_per_hour,
-            state=INSTANCE.initial,
-            since=now,
-        )
+LEAD = timedelta(hours=1)
+"""No machine is launched that could pass a budget within this time, with all that stands running on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Slots that could be used beyond what stands (`waiting`), or may be soon. Told when something changes."""
+    """Slots that could be used beyond what stands (`waiting`), or may be soon; `largest`: of what waits, the most slots that must be on one
+    machine. Told when something changes."""
 
     waiting: int = 0
     idle: int = 0
     soon: int = 0
     kind: SlotKind | None = None
     heard_at: datetime | None = None
+    largest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Money of this month: what may be spent, and what was; `words` says whose it is."""
+
+    words: str
+    limit: float
+    spent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What sizing looks at: a pool's demand and machines, oldest first, since when workers are idle, what is held back, and money."""
+
+    demand: Demand
+    live: Sequence[Instance]
+    idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
+    holds: Sequence[Hold] = ()
+    budgets: Sequence[Budget] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Machines of one offer, at these seats."""
+
+    offer: Offer
+    seats: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """`launches` new ones, at `seats`; who is to go when it is empty; who may stay after all; who was never begun."""
+    """What to launch; who is to go when it is empty; who may stay after all; who was never begun. `short`: why fewer are launched than asked for."""
 
-    seats: tuple[int, ...] = ()
+    launches: tuple[Launch, ...] = ()
     drains: tuple[Instance, ...] = ()
     undone: tuple[Instance, ...] = ()
     withdrawn: tuple[Instance, ...] = ()
+    short: str | None = None
 
 
-def plan_size(
-    policy: Policy,
-    demand: Demand,
-    live: Sequence[Instance],
-    idle_since: Mapping[WorkerId, datetime],
-    now: datetime,
-) -> Sizing:
-    """Brings up the minimum and what is waited for, to the maximum; lets go what has been idle too long above the minimum.
+def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
+    """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them.
 
-    Staying comes before starting: one that is draining is taken back first. Ties: the newest goes first.
+    Staying comes before starting: one that is draining is taken back first. Ties: the dearest goes first, then the newest.
     """
+    live = standing.live
     staying = [one for one in live if one.state not in LEAVING]
-    wanted = _wanted(policy, demand, live, staying, now)
-    if wanted > 0:
-        back = [one for one in reversed(live) if one.state is State.DRAINING][:wanted]
-        room = max(0, policy.maximum - len(live))
-        return Sizing(seats=_free_seats(live, min(wanted - len(back), room)), undone=tuple(back))
-    excess = len(staying) - policy.maximum
+    missing = max(0, _asked(spec, standing) - _coming(standing, now))
+    below = min(spec.minimum, spec.maximum) - len(staying)
+    if below > 0 or (missing > 0 and not _is_full(spec, staying)):
+        return _grow(spec, standing, (missing, below), now)
+    excess = len(staying) - spec.maximum
     withdrawn = [one for one in reversed(staying) if one.state is State.WANTED][: max(0, excess)]
-    too_many = _choose_leaving(staying, excess - len(withdrawn), idle_since)
-    idle = _idle_too_long(policy, demand, staying, idle_since, now)
-    spare = len(staying) - len(withdrawn) - policy.minimum
-    drains = [*too_many, *(one for one in idle if one not in too_many)][: max(0, spare)]
-    return Sizing(drains=tuple(drains), withdrawn=tuple(withdrawn))
+    too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
+    idle = _idle_too_long(spec, standing, [one for one in staying if one not in too_many], now)
+    spare = len(staying) - len(withdrawn) - spec.minimum
+    return Sizing(
+        drains=(*too_many, *idle)[: max(0, spare)],
+        withdrawn=tuple(withdrawn),
+        short=_too_large(spec, standing.demand),
+    )
 
 
-def _wanted(
-    policy: Policy, demand: Demand, live: Sequence[Instance], staying: Sequence[Instance], now: datetime
-) -> int:
-    """How many more should stay than do."""
-    most = policy.maximum - len(staying)
-    below_minimum = policy.minimum - len(staying)
-    asked = demand.waiting + max(0, demand.soon - demand.idle)
-    if demand.kind not in (None, policy.kind):
-        asked = 0
-    coming = sum(one.slots for one in live if _is_coming(one, demand, now))
-    missing = -(-max(0, asked - coming) // policy.slots_per_instance)
-    return min(most, max(below_minimum, missing))
+def _grow(spec: PoolSpec, standing: Standing, wanted: tuple[int, int], now: datetime) -> Sizing:
+    """Takes back who is leaving, then launches for so many slots and so many machines that are missing."""
+    missing, below = wanted
+    live = standing.live
+    staying = sum(one.state not in LEAVING for one in live)
+    back: list[Instance] = []
+    for one in reversed(live):
+        if one.state is State.DRAINING and (missing > 0 or below > 0) and staying + len(back) < spec.maximum:
+            back.append(one)
+            missing, below = missing - one.slots, below - 1
+    room, limit = _room(spec, standing)
+    offers = [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+    machines = _choose(spec, standing, (missing, back), (offers, room), now)
+    room = room.less(machines)
+    for _ in range(below - len(machines)):
+        one_more = cheapest(
+            [offer for offer in offers if room.fits(offer) and _may_be(spec, standing, offer, machines)],
+            spec.order,
+        )
+        if one_more is not None:
+            machines.append(one_more)
+            room = room.less([one_more])
+    launched = sum(offer.kind.slots for offer in machines)
+    is_short = launched < missing or len(machines) < below
+    return Sizing(
+        launches=_launches(live, machines),
+        undone=tuple(back),
+        short=_why_short(offers, room, limit) if is_short else _too_large(spec, standing.demand),
+    )
+
+
+def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
+    slots = sum(one.slots for one in staying)
+    return len(staying) >= spec.maximum or (spec.maximum_slots is not None and slots >= spec.maximum_slots)
+
+
+def _asked(spec: PoolSpec, standing: Standing) -> int:
+    """Slots that should come beyond what stands. What no machine of the pool could hold in one piece is not rented for."""
+    demand, idle = standing.demand, standing.demand.idle
+    if demand.heard_at is None:
+        idle = sum(one.slots for one in standing.live if one.state is State.READY and one.is_open)
+    if demand.kind not in (None, spec.kind):
+        return max(0, spec.reserve_slots - idle)
+    waiting = demand.waiting
+    if demand.largest > spec.slots_per_instance:
+        waiting = max(0, waiting - demand.largest)
+    return waiting + max(0, demand.soon + spec.reserve_slots - idle)
+
+
+def _coming(standing: Standing, now: datetime) -> int:
+    return sum(one.slots for one in standing.live if _is_coming(one, standing.demand, now))
 
 
 def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
@@ -119,33 +157,124 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
 
 
-def _idle_too_long(
-    policy: Policy,
-    demand: Demand,
-    staying: Sequence[Instance],
-    idle_since: Mapping[WorkerId, datetime],
+def _room(spec: PoolSpec, standing: Standing) -> tuple[Room, Budget | None]:
+    """What may be added, and the budget that bounds it most. Who is leaving takes up room until it has gone."""
+    live = standing.live
+    paid = sum(one.price_per_hour for one in live)
+    lead_h = LEAD.total_seconds() / 3600.0
+    tightest = min(standing.budgets, key=lambda budget: budget.limit - budget.spent, default=None)
+    price = inf if tightest is None else (tightest.limit - tightest.spent) / lead_h - paid
+    slots = inf if spec.maximum_slots is None else spec.maximum_slots - sum(one.slots for one in live)
+    return Room(max(0, spec.maximum - len(live)), max(0, slots), max(0.0, price)), tightest
+
+
+def _choose(
+    spec: PoolSpec,
+    standing: Standing,
+    wanted: tuple[int, Sequence[Instance]],
+    have: tuple[Sequence[Offer], Room],
     now: datetime,
-) -> list[Instance]:
-    if demand.waiting or demand.soon:
+) -> list[Offer]:
+    """Machines for the missing slots: first those that must not be spot machines, then the rest as it is cheapest."""
+    (missing, back), (offers, room) = wanted, have
+    if missing <= 0:
         return []
-    return [
+    largest = standing.demand.largest
+    coming = (*back, *(one for one in standing.live if _is_coming(one, standing.demand, now)))
+    if largest > spec.slots_per_instance or any(one.slots >= largest for one in coming):
+        largest = 0
+    staying = [*(one for one in standing.live if one.state not in LEAVING), *back]
+    firm = sum(one.slots for one in staying if one.purchase == "on_demand")
+    total = sum(one.slots for one in staying) + missing
+    must = min(missing, max(0, spec.spot.least_on_demand(total) - firm))
+    on_demand = [offer for offer in offers if offer.purchase == "on_demand"]
+    chosen = choose_machines(Need(must, min(largest, must), spec.order), on_demand, room)
+    covered = sum(offer.kind.slots for offer in chosen)
+    if any(offer.kind.slots >= largest for offer in chosen):
+        largest = 0
+    free = missing - max(must, covered)
+    allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
+    for one in choose_machines(Need(free, largest, spec.order), allowed, room.less(chosen)):
+        # Where too few others are to be had, the share of spot machines stays what it may be, and the pool is short.
+        if _may_be(spec, standing, one, chosen):
+            chosen.append(one)
+    return chosen
+
+
+def _may_fall_back(spec: PoolSpec) -> bool:
+    return spec.spot.falls_back or all(offer.purchase == "on_demand" for offer in spec.offers)
+
+
+def _may_be(spec: PoolSpec, standing: Standing, offer: Offer, chosen: Sequence[Offer]) -> bool:
+    """Whether one more of it keeps the rule of spot machines."""
+    if offer.purchase == "on_demand":
+        return True
+    staying = [one for one in standing.live if one.state not in LEAVING]
+    firm = sum(one.slots for one in staying if one.purchase == "on_demand")
+    firm += sum(one.kind.slots for one in chosen if one.purchase == "on_demand")
+    total = sum(one.slots for one in staying) + sum(one.kind.slots for one in (*chosen, offer))
+    return firm >= spec.spot.least_on_demand(total)
+
+
+def _why_short(offers: Sequence[Offer], room: Room, budget: Budget | None) -> str | None:
+    """What neither a bound nor a hold tells, both of which are shown by themselves."""
+    fitting = [offer for offer in offers if room.machines > 0 and offer.kind.slots <= room.slots]
+    if not fitting:
+        return None
+    if budget is not None and not any(room.fits(offer) for offer in fitting):
+        spent = f"{budget.spent:.2f} of {budget.limit:.2f} is spent"
+        return f"{budget.words}: {spent}, and one more machine could pass it within the hour"
+    return "what may be rented now would break the pool's rule of spot machines"
+
+
+def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
+    most = spec.slots_per_instance
+    if demand.largest <= most or demand.kind not in (None, spec.kind):
+        return None
+    return f"a trial needs {demand.largest} slots on one machine, and the pool's largest kind has {most}"
+
+
+def _idle_too_long(
+    spec: PoolSpec, standing: Standing, staying: Sequence[Instance], now: datetime
+) -> list[Instance]:
+    """Those that may go: the dearest per slot first, as far as the reserve stays."""
+    demand = standing.demand
+    if demand.soon or (demand.waiting and demand.kind in (None, spec.kind)):
+        return []
+    ready = [
         one
         for one in reversed(staying)
-        if one.state is State.READY
-        and one.is_open
-        and now - idle_since.get(one.worker, now) >= policy.idle_timeout
+        if one.state is State.READY and one.is_open and one.worker in standing.idle_since
     ]
+    left = sum(one.slots for one in ready)
+    leaving = []
+    for one in sorted(ready, key=lambda one: -one.price_per_hour / one.slots):
+        is_long = now - standing.idle_since[one.worker] >= spec.idle_timeout
+        if is_long and left - one.slots >= spec.reserve_slots:
+            leaving.append(one)
+            left -= one.slots
+    return leaving
 
 
-def _choose_leaving(
-    staying: Sequence[Instance], count: int, idle_since: Mapping[WorkerId, datetime]
-) -> list[Instance]:
-    """Those that have work go last."""
+def _choose_leaving(spec: PoolSpec, standing: Standing, staying: Sequence[Instance]) -> list[Instance]:
+    """Who is too many. Those that have work go last."""
     ready = [one for one in reversed(staying) if one.state is State.READY]
-    return sorted(ready, key=lambda one: one.worker not in idle_since)[: max(0, count)]
+    machines, slots = len(staying) - spec.maximum, 0
+    if spec.maximum_slots is not None:
+        slots = sum(one.slots for one in staying) - spec.maximum_slots
+    leaving = []
+    for one in sorted(ready, key=lambda one: one.worker not in standing.idle_since):
+        if machines > 0 or slots > 0:
+            leaving.append(one)
+            machines, slots = machines - 1, slots - one.slots
+    return leaving
 
 
-def _free_seats(live: Sequence[Instance], count: int) -> tuple[int, ...]:
+def _launches(live: Sequence[Instance], machines: Sequence[Offer]) -> tuple[Launch, ...]:
+    """One call for each offer; seats are the lowest that are free."""
     taken = {one.seat for one in live}
-    free = (seat for seat in range(len(live) + max(0, count)) if seat not in taken)
-    return tuple(seat for seat, _ in zip(free, range(max(0, count)), strict=False))
+    free = (seat for seat in range(len(live) + len(machines)) if seat not in taken)
+    seats: dict[Offer, list[int]] = {}
+    for offer in machines:
+        seats.setdefault(offer, []).append(next(free))
+    return tuple(Launch(offer, tuple(places)) for offer, places in seats.items())

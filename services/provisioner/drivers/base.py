@@ -44,7 +44,8 @@ class Driver(Protocol):
         """Has `notify` called, in the event loop, when something may have changed; a hint only."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """Makes the intent's machines, unless they were made; each starts its worker, which joins by its token.
+        """Makes the intent's machines, unless they were made; each starts its worker, which joins by its token. Who has no token was made before,
+        and may have ended since.
 
         Raises:
             Transient: What came of it is not known; the same intent is launched again.

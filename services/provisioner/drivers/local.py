@@ -70,8 +70,10 @@ class LocalDriver:
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
         placed: dict[WorkerId, str] = {}
         for one in intent.instances:
+            if one.worker not in tokens:
+                continue
             try:
-                await self.start_again(one, tokens.get(one.worker))
+                await self.start_again(one, tokens[one.worker])
             except Transient as error:
                 return Launched(placed, Refusal("unknown", error.message))
             placed[one.worker] = str(self._site.directory / one.worker)

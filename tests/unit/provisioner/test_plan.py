@@ -6,34 +6,42 @@ from typing import Any
 
 import pytest
 
+from services.provisioner.core.absences import Absences
 from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, State, Trigger, moved
-from services.provisioner.core.intents import Presence
-from services.provisioner.core.plan import (
-    MOST_ATTEMPTS,
-    Plan,
-    World,
-    is_at_rest,
+from services.provisioner.core.intents import Presence, Sighting
+from services.provisioner.core.outcomes import (
     on_kicked,
     on_not_done,
-    on_ordered,
+    on_placed,
+    on_refused,
     on_started_again,
     pause_after,
-    plan_pool,
 )
+from services.provisioner.core.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
 from services.provisioner.core.sizing import Demand
 from shared.ids import WorkerId
-from tests.unit.provisioner.world import LONG_AGO, NOW, instance, policy, seconds
+from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 
 S = State
 RUNNING, STOPPED = Presence.RUNNING, Presence.STOPPED
 
 
-def look(
-    one: Instance, presence: Presence | None, now: datetime = NOW, may_launch: bool = True, waiting: int = 0
-) -> Plan:
-    presences = {one.worker: presence} if presence else {}
-    return plan_pool(World(policy(), Demand(waiting), [one], presences, {}, may_launch), now)
+LATE = seconds(90)
+
+
+def look(one: Instance, presence: Presence | None, now: datetime = NOW, **facts: Any) -> Plan:
+    sightings = {one.worker: Sighting(presence)} if presence else {}
+    return plan_pool(world(one, sightings=sightings, **facts), now)
+
+
+def world(one: Instance, waiting: int = 0, **facts: Any) -> World:
+    return World(spec(), Demand(waiting), [one], **facts)
+
+
+def held() -> Hold:
+    return on_hold(None, spec().offers[0], Refusal("unknown", "the disk is full"), NOW)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def test_what_is_seen_moves(state: State, since: datetime, presence: Presence | 
 def test_a_vanished_machine_ends_as_lost_and_is_replaced() -> None:
     plan = look(instance(1), None)
     assert plan.moves[0][1].ending == "lost"
-    assert len(plan.sizing.seats) == 1
+    assert len(plan.sizing.launches) == 1
     assert plan.ends == (plan.moves[0][1],)
 
 
@@ -130,18 +138,18 @@ def test_a_worker_that_ran_well_in_between_is_started_again_at_once() -> None:
 def test_an_order_that_failed_is_repeated_for_the_same_instance() -> None:
     one = on_not_done(instance(1, S.WANTED), NOW, "the disk is full")
     assert one.reason == "the disk is full"
-    assert not look(one, None).starts
-    assert [again.id for again in look(one, None, NOW + seconds(1)).starts] == [one.id]
+    assert not look(one, None).launches
+    assert look(one, None, NOW + seconds(1)).launches == (one.intent,)
 
 
 def test_no_new_machine_while_launches_fail() -> None:
-    assert not look(instance(1), RUNNING, may_launch=False, waiting=3).sizing.seats
-    assert look(instance(1), RUNNING, waiting=3).sizing.seats
+    assert not look(instance(1), RUNNING, holds=[held()], waiting=3).sizing.launches
+    assert look(instance(1), RUNNING, waiting=3).sizing.launches
 
 
 def test_an_order_recorded_after_the_joining_changes_nothing() -> None:
     joined = moved(instance(1, S.WANTED), Trigger.JOINED, NOW)
-    assert on_ordered(joined, NOW) == joined
+    assert on_placed(joined, NOW) == joined
 
 
 def test_pauses_grow_to_a_limit() -> None:
@@ -161,21 +169,79 @@ def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "may_launch", "rests"),
+    ("facts", "is_held", "rests"),
     [
-        ({}, True, True),
-        ({}, False, False),
-        ({"is_open": False}, True, False),
-        ({"silent_since": NOW}, True, False),
-        ({"since": NOW - seconds(1)}, True, False),
-        ({"state": S.JOINING, "since": NOW}, True, False),
-        ({"state": S.DRAINING}, True, False),
-        ({"retry_at": NOW + seconds(9)}, True, False),
+        ({}, False, True),
+        ({}, True, False),
+        ({"is_open": False}, False, False),
+        ({"silent_since": NOW}, False, False),
+        ({"since": NOW - seconds(1)}, False, False),
+        ({"state": S.JOINING, "since": NOW}, False, False),
+        ({"state": S.DRAINING}, False, False),
+        ({"retry_at": NOW + seconds(9)}, False, False),
     ],
 )
-def test_time_alone_brings_nothing_when_all_serve(
-    facts: dict[str, Any], may_launch: bool, rests: bool
-) -> None:
+def test_time_alone_brings_nothing_when_all_serve(facts: dict[str, Any], is_held: bool, rests: bool) -> None:
     one = instance(1, **facts)
-    seen = World(policy(), Demand(), (one,), {one.worker: RUNNING}, {}, may_launch)
+    seen = world(one, sightings={one.worker: Sighting(RUNNING)}, holds=[held()] if is_held else [])
     assert is_at_rest(seen, plan_pool(seen, NOW), NOW) is rests
+
+
+def test_a_machine_that_a_late_provider_misses_once_is_not_given_up() -> None:
+    one, absences = instance(1), Absences()
+    for reading in range(4):
+        now = NOW + seconds(45 * reading)
+        absences.sample([one.worker], [], now)
+        gone = look(one, None, now, lateness={"local": LATE}, absences=absences.missed).moves
+        assert bool(gone) is (reading >= 2), "after three readings and more than it is late"
+    assert gone[0][1].ending == "lost"
+    assert moved(gone[0][1], Trigger.ENDED_LOST, now).ended_at == NOW, (
+        "it is billed until it was first missed"
+    )
+    absences.sample([one.worker], [one.worker], now)
+    assert not absences.missed
+
+
+def test_what_the_provider_says_of_times_is_what_is_billed() -> None:
+    one = instance(1, S.TERMINATING, launched_at=LONG_AGO, external_id="i-1")
+    fact = Sighting(Presence.ENDED, "i-1", launched_at=LONG_AGO + seconds(2), ended_at=NOW - seconds(9))
+    ((_, known),) = plan_pool(world(one, sightings={one.worker: fact}), NOW).moves
+    over = moved(known, Trigger.ENDED_GONE, NOW)
+    assert (over.launched_at, over.ended_at) == (LONG_AGO + seconds(2), NOW - seconds(9))
+    assert not plan_pool(world(known, sightings={one.worker: fact}), NOW).moves, "that is recorded once"
+
+
+def test_a_call_that_may_have_worked_is_found_by_what_stands() -> None:
+    one = on_not_done(instance(1, S.WANTED), NOW, "no answer")
+    assert look(one, RUNNING).moves[0][1].state is S.LAUNCHING
+    assert not look(one, RUNNING, NOW + seconds(9)).launches
+
+
+def test_a_call_that_never_leaves_a_trace_is_given_up() -> None:
+    one = instance(1, S.WANTED)
+    for _ in range(MOST_ATTEMPTS):
+        one = on_not_done(one, NOW, "no answer")
+    assert look(one, None).moves[0][1].state is S.TERMINATING
+
+
+def test_of_two_machines_that_say_they_are_the_same_the_one_on_record_stays() -> None:
+    one = instance(1, external_id="i-2")
+    twice = {one.worker: Sighting(RUNNING, "i-1", extras=("i-2", "i-3"))}
+    assert plan_pool(world(one, sightings=twice), NOW).extras == ((one.worker, "i-1"), (one.worker, "i-3"))
+    new = instance(1, S.LAUNCHING, NOW)
+    assert plan_pool(world(new, sightings=twice), NOW).extras == ((one.worker, "i-2"), (one.worker, "i-3"))
+
+
+def test_what_did_not_come_to_anything_speaks_against_its_offer_at_once() -> None:
+    plan = look(instance(1, S.JOINING), RUNNING, waiting=3)
+    assert [refusal.cause for _, refusal in plan.refusals] == ["never_joins"]
+    assert not plan.sizing.launches, "the same is not rented again in the same moment"
+    taken = instance(1, purchase="spot")
+    assert [refusal.cause for _, refusal in look(taken, None).refusals] == ["no_capacity"]
+
+
+def test_what_was_refused_ends_without_having_been() -> None:
+    one = on_refused(instance(1, S.WANTED), NOW, "no capacity")
+    assert (one.state, one.launched_at, one.reason) == (S.FAILED, None, "no capacity")
+    ready = instance(1)
+    assert on_refused(ready, NOW, "no capacity") == ready

@@ -64,10 +64,10 @@ def test_a_provider_that_says_when_is_heeded() -> None:
 def test_a_pool_says_what_is_held_why_and_until_when_and_nothing_of_what_it_may_not_rent() -> None:
     holds: list[Hold] = [on_refused(None, SPOT, Refusal("no_capacity", "none in a"), NOW)]
     assert fault_of(holds, [HERE, SPOT], NOW) == (
-        "spot g5.xlarge in a: no capacity until 12:00:30 UTC: none in a"
+        "spot g5.xlarge in a: no capacity, tried again at 12:00:30 UTC: none in a"
     )
     assert fault_of(holds, [HERE], NOW) is None
-    assert fault_of(holds, [SPOT], NOW + seconds(30)) is None
+    assert fault_of(holds, [SPOT], NOW + timedelta(minutes=11)) is None
 
 
 def test_an_hour_of_use_is_dearer_where_machines_boot_long_and_are_taken_back() -> None:

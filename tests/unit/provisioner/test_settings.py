@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from services.provisioner.drivers.machine import find_gpus, worker_environment
-from services.provisioner.service import policy_of
+from services.provisioner.service import spec_of
 from services.provisioner.settings import ProvisionerSection
 from shared.errors import Rejected
 
@@ -30,7 +30,7 @@ def section(**settings: object) -> ProvisionerSection:
 def test_policies(
     settings: dict[str, object], gpus: int, cores: int, kind: str, slots: int, maximum: int
 ) -> None:
-    policy = policy_of(section(**settings), gpus, cores)
+    policy = spec_of(section(**settings), gpus, cores)
     assert (policy.kind, policy.slots_per_instance, policy.maximum) == (kind, slots, maximum)
 
 
@@ -40,7 +40,7 @@ def test_policies(
 )
 def test_settings_that_cannot_be(settings: dict[str, object], says: str) -> None:
     with pytest.raises(Rejected, match=says):
-        policy_of(section(**settings), 0, 4)
+        spec_of(section(**settings), 0, 4)
 
 
 def test_no_credential_of_ours_reaches_a_worker() -> None:

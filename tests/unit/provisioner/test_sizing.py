@@ -1,15 +1,16 @@
 """How many machines there should be: cases, and what holds in any case."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import pytest
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.instance import LEAVING, Instance, State, Trigger, moved
-from services.provisioner.core.sizing import Demand, Policy, Sizing, plan_size
+from services.provisioner.core.sizing import Demand, Sizing, Standing, plan_size
+from services.provisioner.core.spec import PoolSpec
 from shared.ids import WorkerId
-from tests.unit.provisioner.world import LONG_AGO, NOW, instance, policy, seconds
+from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds, spec
 
 S = State
 
@@ -18,7 +19,7 @@ def demand(waiting: int = 0, idle: int = 0, soon: int = 0, heard_at: datetime = 
     return Demand(waiting, idle, soon, None, heard_at)
 
 
-NONE, USUAL = Demand(), policy()
+NONE, USUAL = Demand(), spec()
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Case:
     name: str
     live: list[Instance]
     demand: Demand = NONE
-    policy: Policy = USUAL
+    spec: PoolSpec = USUAL
     idle: dict[int, datetime] = field(default_factory=dict)
     launches: int = 0
     drains: tuple[int, ...] = ()
@@ -36,14 +37,14 @@ class Case:
 
 CASES = [
     Case("the minimum is brought up without any demand", [], launches=1),
-    Case("a minimum of none", [], policy=policy(minimum=0)),
+    Case("a minimum of none", [], spec=spec(minimum=0)),
     Case("nothing to do", [instance(0)]),
     Case("a starting one counts for the minimum", [instance(0, S.WANTED)]),
     Case("demand beyond what stands", [instance(0)], demand(2), launches=2),
     Case("not beyond the maximum", [instance(0)], demand(9), launches=3),
     Case("leaving ones take up room, too", [instance(0), instance(1, S.TERMINATING)], demand(9), launches=2),
     Case("starting ones answer a part of it", [instance(0), instance(1, S.JOINING)], demand(2), launches=1),
-    Case("whole machines for parts of them", [instance(0)], demand(3), policy(slots=2), launches=2),
+    Case("whole machines for parts of them", [instance(0)], demand(3), spec(slots=2), launches=2),
     Case("a kind of slot that is not here", [instance(0)], Demand(2, 0, 0, "cuda", NOW)),
     Case("soon is answered by idle slots first", [instance(0)], demand(0, idle=1, soon=2), launches=1),
     Case(
@@ -78,7 +79,7 @@ CASES = [
     ),
     Case("idle, and not long enough", [instance(0), instance(1)], idle={0: NOW, 1: NOW - seconds(119)}),
     Case(
-        "idle while others wait", [instance(0), instance(1)], demand(1), policy(maximum=2), idle={1: LONG_AGO}
+        "idle while others wait", [instance(0), instance(1)], demand(1), spec(maximum=2), idle={1: LONG_AGO}
     ),
     Case("the busy one stays", [instance(0), instance(1)], idle={0: LONG_AGO}, drains=(0,)),
     Case(
@@ -89,14 +90,14 @@ CASES = [
     Case(
         "a lowered maximum: idle ones go first, at once",
         [instance(0), instance(1), instance(2)],
-        policy=policy(maximum=2),
+        spec=spec(maximum=2),
         idle={0: NOW},
         drains=(0,),
     ),
     Case(
         "a lowered maximum: what was not begun is not begun",
         [instance(0), instance(1), instance(2, S.WANTED)],
-        policy=policy(maximum=2),
+        spec=spec(maximum=2),
         withdrawn=(2,),
     ),
 ]
@@ -105,16 +106,20 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_sizes(case: Case) -> None:
     idle = {instance(number).worker: since for number, since in case.idle.items()}
-    found = plan_size(case.policy, case.demand, case.live, idle, NOW)
-    assert len(found.seats) == case.launches
+    found = plan_size(case.spec, Standing(case.demand, case.live, idle), NOW)
+    assert len(seats(found)) == case.launches
     assert tuple(one.seat for one in found.drains) == case.drains
     assert tuple(one.seat for one in found.undone) == case.undone
     assert tuple(one.seat for one in found.withdrawn) == case.withdrawn
 
 
 def test_seats_are_the_lowest_free_ones() -> None:
-    found = plan_size(policy(maximum=5), demand(9), [instance(0), instance(2)], {}, NOW)
-    assert found.seats == (1, 3, 4)
+    found = plan_size(spec(maximum=5), Standing(demand(9), [instance(0), instance(2)]), NOW)
+    assert seats(found) == (1, 3, 4)
+
+
+def seats(sizing: Sizing) -> tuple[int, ...]:
+    return tuple(seat for launch in sizing.launches for seat in launch.seats)
 
 
 INSTANCES = st.lists(
@@ -127,17 +132,17 @@ def test_whatever_stands_the_bounds_hold_and_one_step_settles(
     states: list[State], waiting: int, minimum: int, more: int, idle_ones: set[int]
 ) -> None:
     live = [instance(number, state) for number, state in enumerate(states)]
-    bounds = policy(minimum, minimum + more)
+    bounds = spec(minimum, minimum + more)
     idle = {instance(number).worker: LONG_AGO for number in idle_ones}
-    sizing = plan_size(bounds, demand(waiting), live, idle, NOW)
-    assert len(live) + len(sizing.seats) <= max(bounds.maximum, len(live))
+    sizing = plan_size(bounds, Standing(demand(waiting), live, idle), NOW)
+    assert len(live) + len(seats(sizing)) <= max(bounds.maximum, len(live))
     after = _after(live, sizing)
     staying = [one for one in after if one.state not in LEAVING]
     before = [one for one in live if one.state not in LEAVING]
     assert len(staying) >= min(minimum, len(before)), "nobody below the minimum is sent away"
-    assert not (sizing.seats and sizing.drains), "what is started is not sent away"
-    again = plan_size(bounds, demand(waiting), after, _without(idle, sizing), NOW)
-    assert len(again.seats) + len(again.undone) == 0 or len(live) > bounds.maximum
+    assert not (sizing.launches and sizing.drains), "what is started is not sent away"
+    again = plan_size(bounds, Standing(demand(waiting), after, _without(idle, sizing)), NOW)
+    assert len(again.launches) + len(again.undone) == 0 or len(live) > bounds.maximum
 
 
 def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
@@ -147,7 +152,7 @@ def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
         | {one.id: Trigger.RELEASE for one in sizing.withdrawn}
     )
     stay = [moved(one, moves[one.id], NOW) if one.id in moves else one for one in live]
-    return [*stay, *(instance(100 + seat, S.WANTED, NOW, seat=seat) for seat in sizing.seats)]
+    return [*stay, *(instance(100 + seat, S.WANTED, NOW, seat=seat) for seat in seats(sizing))]
 
 
 def _without(idle: dict[WorkerId, datetime], sizing: Sizing) -> dict[WorkerId, datetime]:
@@ -157,5 +162,5 @@ def _without(idle: dict[WorkerId, datetime], sizing: Sizing) -> dict[WorkerId, d
 
 
 def test_a_slot_costs_its_part_of_a_machine_and_nothing_is_told_of_machines_without_a_price() -> None:
-    assert replace(policy(slots=4), price_per_hour=10.0).price_per_slot_hour == 2.5
-    assert policy(slots=4).price_per_slot_hour is None
+    assert spec(offers=(offer(4, 10.0),)).price_per_slot_hour == 2.5
+    assert spec(slots=4).price_per_slot_hour is None

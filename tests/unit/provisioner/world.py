@@ -3,8 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from services.provisioner.core.instance import Instance, State, worker_of
-from services.provisioner.core.sizing import Policy
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.instance import Instance, IntentId, State, worker_of
+from services.provisioner.core.spec import PoolSpec
 from shared.ids import InstanceId, PoolName
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -17,22 +18,58 @@ def seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
-def policy(minimum: int = 1, maximum: int = 4, slots: int = 1, idle_s: float = 120) -> Policy:
-    return Policy(POOL, "local", minimum, maximum, slots, "cpu", seconds(idle_s), seconds(300))
+def offer(slots: int = 1, price: float | None = 0.0, **facts: object) -> Offer:
+    """A machine of so many cores at this price; `zone`, `purchase` and what else differs."""
+    kind = MachineKind(f"m{slots}", "local", slots, "cpu")
+    return Offer(kind, price_per_hour=price, **facts)  # type: ignore[arg-type]
+
+
+def spec(
+    minimum: int = 1, maximum: int = 4, slots: int = 1, idle_s: float = 120, **rules: object
+) -> PoolSpec:
+    known: dict[str, object] = {"offers": (offer(slots),)} | rules
+    return PoolSpec(
+        pool=POOL,
+        minimum=minimum,
+        maximum=maximum,
+        idle_timeout=seconds(idle_s),
+        join_timeout=seconds(300),
+        **known,  # type: ignore[arg-type]
+    )
+
+
+def of_offer(number: int, made: Offer, state: State = State.READY, since: datetime = LONG_AGO) -> Instance:
+    """A machine that was rented so."""
+    return instance(
+        number,
+        state,
+        since,
+        slots=made.kind.slots,
+        price_per_hour=made.price_per_hour,
+        machine_kind=made.kind.name,
+        zone=made.zone,
+        purchase=made.purchase,
+    )
 
 
 def instance(
     number: int, state: State = State.READY, since: datetime = LONG_AGO, **facts: object
 ) -> Instance:
     key = InstanceId(UUID(int=number))
-    known: dict[str, object] = {"is_open": state in _OPEN, "seat": number, "slots": 1} | facts
+    known: dict[str, object] = {
+        "is_open": state in _OPEN,
+        "seat": number,
+        "slots": 1,
+        "price_per_hour": 0.0,
+        "intent": IntentId(UUID(int=1000 + number)),
+        "machine_kind": "m1",
+    } | facts
     return Instance(
         id=key,
         pool=POOL,
         worker=worker_of(key),
         driver="local",
         kind="cpu",
-        price_per_hour=0.0,
         state=state,
         since=since,
         **known,  # type: ignore[arg-type]

@@ -9,14 +9,17 @@ depends_on = None
 
 COLUMNS = (
     "intent uuid",
-    "machine_kind text NOT NULL DEFAULT ''",
+    "machine_kind text NOT NULL DEFAULT 'local'",
     "zone text",
     "purchase text NOT NULL DEFAULT 'on_demand'",
     "external_id text",
+    "over_at timestamptz",
 )
 
 
 def upgrade() -> None:
     for column in COLUMNS:
         op.execute(f"ALTER TABLE provisioner.instance ADD COLUMN {column}")
+    # What was ordered and not launched before is a call of one machine.
+    op.execute("UPDATE provisioner.instance SET intent = id WHERE state = 'wanted'")
     op.execute("CREATE INDEX instance_intent ON provisioner.instance (intent) WHERE intent IS NOT NULL")

@@ -1,0 +1,53 @@
+"""Tables and queries of the provisioner. Everything belongs to the site, so all of it is read and written by the system role."""
+
+from services.provisioner.store.costs import Standing, Used, load_spent, load_standing, load_used
+from services.provisioner.store.holds import clear_holds, load_holds, save_hold
+from services.provisioner.store.instances import (
+    correct_bill,
+    load_bills,
+    load_intent,
+    load_live,
+    lock_by_workers,
+    lock_live,
+    save_change,
+    save_new,
+)
+from services.provisioner.store.pools import (
+    Provider,
+    change_provider,
+    close_pool,
+    drop_pool,
+    load_providers,
+    save_demand,
+    save_pool,
+    seed_provider,
+    told_of,
+)
+
+__all__ = [
+    "Provider",
+    "Standing",
+    "Used",
+    "change_provider",
+    "clear_holds",
+    "close_pool",
+    "correct_bill",
+    "drop_pool",
+    "load_bills",
+    "load_holds",
+    "load_intent",
+    "load_live",
+    "load_providers",
+    "load_spent",
+    "load_standing",
+    "load_used",
+    "lock_by_workers",
+    "lock_live",
+    "save_change",
+    "save_demand",
+    "save_hold",
+    "save_new",
+    "save_pool",
+    "seed_provider",
+    "told_of",
+]

@@ -1,0 +1,75 @@
+"""What is held back, of which provider, and until when. Holds stay after they are over: the next of the same cause is longer."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
+from services.provisioner.store.tables import hold
+
+KEPT_FOR = timedelta(days=1)
+
+
+async def load_holds(connection: AsyncConnection, now: datetime) -> list[Hold]:
+    """Those of the last day, by provider, kind, zone and purchase."""
+    statement = select(hold).where(hold.c.until > now - KEPT_FOR)
+    order = (hold.c.provider, hold.c.kind, hold.c.zone, hold.c.purchase)
+    return [
+        Hold(
+            Scope(row.provider, row.kind or None, row.zone or None, row.purchase or None),
+            row.cause,
+            row.reason,
+            row.failures,
+            row.since,
+            row.until,
+        )
+        for row in await connection.execute(statement.order_by(*order))
+    ]
+
+
+async def save_hold(connection: AsyncConnection, offer: Offer, refusal: Refusal, now: datetime) -> Hold:
+    """Takes in a refusal."""
+    scope = scope_of(offer, refusal.cause)
+    known = {one.scope: one for one in await load_holds(connection, now)}
+    after = on_refused(known.get(scope), offer, refusal, now)
+    values = {
+        **_key(after.scope),
+        "cause": after.cause,
+        "reason": after.reason,
+        "failures": after.failures,
+        "since": after.since,
+        "until": after.until,
+    }
+    statement = upsert(hold).values(values)
+    await connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=list(_key(scope)), set_={name: statement.excluded[name] for name in values}
+        )
+    )
+    return after
+
+
+async def clear_holds(
+    connection: AsyncConnection, offer: Offer, is_cleared: Callable[[Cause], bool], now: datetime
+) -> bool:
+    """A machine of the offer came: what is over with that holds nothing back any more. False: nothing did."""
+    gone = [
+        one for one in await load_holds(connection, now) if one.scope.covers(offer) and is_cleared(one.cause)
+    ]
+    for one in gone:
+        key = _key(one.scope)
+        await connection.execute(delete(hold).where(*(hold.c[name] == value for name, value in key.items())))
+    return bool(gone)
+
+
+def _key(scope: Scope) -> dict[str, str]:
+    return {
+        "provider": scope.provider,
+        "kind": scope.kind or "",
+        "zone": scope.zone or "",
+        "purchase": scope.purchase or "",
+    }

@@ -1,0 +1,88 @@
+"""Instances: what is on record of each machine; rows stay after the end, as the cost ledger."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.provisioner.core.instance import Instance, IntentId, State
+from services.provisioner.core.sweeping import Bill
+from services.provisioner.store.tables import instance
+from shared.ids import InstanceId, WorkerId
+
+_FIELDS = tuple(field.name for field in fields(Instance))
+# An intent's id tells when it was made; an instance's derives from it. Rows of before had ids of their own and no call.
+_AGE = (func.coalesce(instance.c.intent, instance.c.id), instance.c.seat)
+
+
+async def load_live(connection: AsyncConnection) -> list[Instance]:
+    """The instances of all pools that have not ended, oldest first."""
+    statement = select(instance).where(instance.c.ended_at.is_(None)).order_by(*_AGE)
+    return [_instance_of(row) for row in await connection.execute(statement)]
+
+
+async def load_intent(connection: AsyncConnection, intent: IntentId) -> list[Instance]:
+    """All instances of a call, in its order, also those that have ended."""
+    statement = select(instance).where(instance.c.intent == intent).order_by(instance.c.seat)
+    return [_instance_of(row) for row in await connection.execute(statement)]
+
+
+async def lock_by_workers(connection: AsyncConnection, workers: Collection[WorkerId]) -> list[Instance]:
+    """The instances of these workers, for a change in this transaction, by id."""
+    statement = (
+        select(instance).where(instance.c.worker.in_(workers)).order_by(instance.c.id).with_for_update()
+    )
+    return [_instance_of(row) for row in await connection.execute(statement)]
+
+
+async def lock_live(connection: AsyncConnection, ids: Collection[InstanceId]) -> list[Instance]:
+    """Those of the instances that have not ended, for a change in this transaction, by id."""
+    statement = (
+        select(instance)
+        .where(instance.c.id.in_(ids), instance.c.ended_at.is_(None))
+        .order_by(instance.c.id)
+        .with_for_update()
+    )
+    return [_instance_of(row) for row in await connection.execute(statement)]
+
+
+async def load_bills(connection: AsyncConnection, workers: Collection[WorkerId]) -> dict[WorkerId, Bill]:
+    """Between which times those of the workers whose instances have ended were paid for."""
+    columns = (instance.c.worker, instance.c.external_id, instance.c.launched_at, instance.c.ended_at)
+    statement = select(*columns).where(instance.c.worker.in_(workers), instance.c.ended_at.is_not(None))
+    return {
+        WorkerId(row.worker): Bill(row.external_id, row.launched_at, row.ended_at)
+        for row in await connection.execute(statement)
+    }
+
+
+async def correct_bill(connection: AsyncConnection, worker: WorkerId, bill: Bill) -> None:
+    """The ledger takes the provider's word for when an ended machine was paid for."""
+    statement = update(instance).where(instance.c.worker == worker, instance.c.ended_at.is_not(None))
+    await connection.execute(statement.values(launched_at=bill.launched_at, ended_at=bill.ended_at))
+
+
+async def save_new(connection: AsyncConnection, instances: Sequence[Instance]) -> None:
+    if instances:
+        await connection.execute(insert(instance), [_row_of(one) for one in instances])
+
+
+async def save_change(connection: AsyncConnection, before: Instance, after: Instance) -> bool:
+    """False: it has changed meanwhile, and nothing was written."""
+    statement = (
+        update(instance)
+        .where(instance.c.id == before.id, instance.c.version == before.version)
+        .values(_row_of(after))
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+def _instance_of(row: Row[Any]) -> Instance:
+    values = {name: getattr(row, name) for name in _FIELDS}
+    return Instance(**(values | {"state": State(row.state)}))
+
+
+def _row_of(one: Instance) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in _FIELDS}

@@ -1,0 +1,131 @@
+"""What is told of each pool, its definition, and the newest demand."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, null, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.provisioner.core.sizing import Demand
+from services.provisioner.core.spec import PoolSpec
+from services.provisioner.store.tables import provider
+from shared.ids import PoolName
+from shared.messages.machine_pools import PoolDefinition
+from shared.messages.pools import PoolDemand
+from shared.messages.specs import SlotKind
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A pool as its provider has told it. `definition` None: the process's settings define it. `is_closing`: it goes with its last machine."""
+
+    pool: PoolName
+    version: int
+    driver: str
+    minimum: int
+    maximum: int
+    slots_per_instance: int
+    slot_kind: SlotKind | None
+    labels: dict[str, str]
+    price_per_slot_hour: float | None
+    instances: int
+    fault: str | None
+    demand: Demand
+    definition: PoolDefinition | None = None
+    is_closing: bool = False
+
+
+def told_of(spec: PoolSpec) -> dict[str, Any]:
+    """What is told of a pool from its definition alone."""
+    return {
+        "driver": spec.driver,
+        "minimum": spec.minimum,
+        "maximum": spec.maximum,
+        "slots_per_instance": spec.slots_per_instance,
+        "slot_kind": spec.kind,
+        "labels": dict(spec.labels),
+        "price_per_slot_hour": spec.price_per_slot_hour,
+    }
+
+
+async def seed_provider(connection: AsyncConnection, spec: PoolSpec) -> None:
+    """Makes the row of the settings' pool unless it is there; version 0 was never told."""
+    values = {"pool": spec.pool, "version": 0, "instances": 0, **told_of(spec)}
+    await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
+
+
+async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> None:
+    """Defines a pool, anew or otherwise than before; the loop tells of it."""
+    known = {"definition": definition.model_dump(mode="json"), "is_closing": False}
+    values = {"pool": spec.pool, "version": 0, "instances": 0, **told_of(spec), **known}
+    statement = upsert(provider).values(values)
+    await connection.execute(statement.on_conflict_do_update(index_elements=["pool"], set_=known))
+
+
+async def close_pool(connection: AsyncConnection, pool: PoolName) -> bool:
+    """Has all its machines go once they are empty. False: there is no such pool, or the settings define it."""
+    statement = update(provider).where(provider.c.pool == pool, provider.c.definition.is_not(None))
+    return (await connection.execute(statement.values(is_closing=True))).rowcount > 0
+
+
+async def drop_pool(connection: AsyncConnection, pool: PoolName) -> None:
+    """Forgets what a closed pool was. Its row stays, so that versions go on rising if there is a pool of that name again, and its instances
+    stay in the ledger."""
+    statement = update(provider).where(provider.c.pool == pool, provider.c.is_closing)
+    await connection.execute(statement.values(definition=null()))
+
+
+async def load_providers(connection: AsyncConnection) -> list[Provider]:
+    """All pools, by name."""
+    return [_provider_of(row) for row in await connection.execute(select(provider).order_by(provider.c.pool))]
+
+
+async def change_provider(connection: AsyncConnection, pool: PoolName, **values: Any) -> Provider:
+    """Changes what is told of a pool; the version rises."""
+    statement = (
+        update(provider)
+        .where(provider.c.pool == pool)
+        .values(version=provider.c.version + 1, **values)
+        .returning(*provider.c)
+    )
+    return _provider_of((await connection.execute(statement)).one())
+
+
+async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: datetime) -> bool:
+    """Keeps the newest demand; False where it is older than what is known, or of a pool that is not ours."""
+    values = {
+        "demand_version": demand.version,
+        "waiting": demand.waiting_slots,
+        "idle": demand.idle_slots,
+        "soon": demand.soon_slots,
+        "kind": demand.slot_kind,
+        "largest": demand.largest_single_node,
+        "heard_at": now,
+    }
+    statement = (
+        update(provider)
+        .where(provider.c.pool == demand.pool, provider.c.demand_version < demand.version)
+        .values(values)
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+def _provider_of(row: Row[Any]) -> Provider:
+    return Provider(
+        pool=PoolName(row.pool),
+        version=row.version,
+        driver=row.driver,
+        minimum=row.minimum,
+        maximum=row.maximum,
+        slots_per_instance=row.slots_per_instance,
+        slot_kind=row.slot_kind,
+        labels=dict(row.labels),
+        price_per_slot_hour=row.price_per_slot_hour,
+        instances=row.instances,
+        fault=row.fault,
+        demand=Demand(row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest),
+        definition=PoolDefinition.model_validate(row.definition) if row.definition is not None else None,
+        is_closing=row.is_closing,
+    )

@@ -1,0 +1,28 @@
+"""What the provisioner has on record of refusals, as `services/provisioner/store/holds` keeps it."""
+
+from datetime import datetime
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.refusals import Hold, Refusal, Scope, is_cleared, on_refused, scope_of
+
+
+class Holds:
+    """One of each scope."""
+
+    def __init__(self) -> None:
+        self._by_scope: dict[Scope, Hold] = {}
+
+    @property
+    def all(self) -> list[Hold]:
+        return list(self._by_scope.values())
+
+    def take(self, offer: Offer, refusal: Refusal, now: datetime) -> None:
+        """Takes in a refusal."""
+        scope = scope_of(offer, refusal.cause)
+        self._by_scope[scope] = on_refused(self._by_scope.get(scope), offer, refusal, now)
+
+    def clear(self, offer: Offer, has_joined: bool) -> None:
+        """A machine of the offer came."""
+        for scope, hold in list(self._by_scope.items()):
+            if scope.covers(offer) and is_cleared(hold.cause, has_joined):
+                del self._by_scope[scope]

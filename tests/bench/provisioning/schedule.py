@@ -1,0 +1,186 @@
+"""One seeded schedule: forty minutes of changing demand in a faulty cloud with a provisioner that is killed at every step, then calm until all is settled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+from uuid import UUID
+
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.instance import IntentId
+from services.provisioner.core.intents import worker_at
+from services.provisioner.core.spec import PoolSpec
+from services.scheduler.core.decisions import Demand as Told
+from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.worker import Drain, Liveness, Worker
+from shared.ids import PoolName, WorkerId
+from simulator.agenda import Agenda
+from simulator.control.node import Drained, Told as Command
+from simulator.provisioning.provisioner import POINTS, Provisioner, Ties
+from simulator.watching.watch import Watch
+from tests.bench.provisioning.faulty import Box, FaultyCloud
+
+MINUTE_MS = 60_000
+FAULTS_MS, CALM_MS = 40 * MINUTE_MS, 45 * MINUTE_MS
+ORPHAN_AFTER = timedelta(minutes=5)
+KILLS = 24
+POOL = PoolName("default")
+OFFERS = tuple(
+    Offer(
+        MachineKind(f"m{slots}", "cloud", slots, "cuda"),
+        zone,
+        price_per_hour=slots * 1.0 + (zone == "b") / 10,
+    )
+    for slots in (1, 4)
+    for zone in "ab"
+)
+SPEC = PoolSpec(POOL, OFFERS, 0, 8, timedelta(minutes=2), timedelta(minutes=4))
+
+
+@dataclass
+class Found:
+    """What a schedule came to. `extras_s`: machines that the cloud made by itself, which are on nobody's ledger, in seconds."""
+
+    kills: int = 0
+    machines: int = 0
+    orphans: int = 0
+    double_launches: int = 0
+    billed_s: float = 0.0
+    ledger_s: float = 0.0
+    extras_s: float = 0.0
+    left: int = 0
+
+    def plus(self, other: "Found") -> "Found":
+        return Found(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass
+class Schedule:
+    """The world of one seed: a cloud, a provisioner, and a scheduler that is nothing but demand."""
+
+    seed: int
+    agenda: Agenda = field(default_factory=Agenda)
+    _joined: dict[WorkerId, Worker] = field(default_factory=dict)
+    _versions: int = 0
+    _wanted: int = 0
+    _orphaned: dict[str, datetime] = field(default_factory=dict)
+    _found: Found = field(default_factory=Found)
+
+    def __post_init__(self) -> None:
+        self._chance = Random(f"{self.seed}/faults")
+        cloud_chance = Random(f"{self.seed}/cloud")
+        self.cloud = FaultyCloud(self.agenda, cloud_chance, self._boots, self._ends)
+        ties = Ties(self.agenda, self._hear, Watch(), lambda: True, self._used_slots)
+        self.provisioner = Provisioner(ties, SPEC, self.cloud)
+
+    def play(self) -> Found:
+        """Until nothing stands any more, or the time is up."""
+        agenda, chance = self.agenda, self._chance
+        for at in range(0, FAULTS_MS, 3 * MINUTE_MS):
+            agenda.at(at, partial(self._want, chance.randrange(10)))
+        for _ in range(KILLS):
+            agenda.at(chance.randrange(FAULTS_MS), self._kill)
+        if chance.random() < 0.3:
+            agenda.at(chance.randrange(FAULTS_MS), self._stranger)
+        agenda.at(FAULTS_MS, self._calm)
+        for at in range(0, FAULTS_MS + CALM_MS, 10_000):
+            agenda.at(at, self._watch)
+        self.provisioner.begin()
+        while (next_ms := agenda.next_ms()) is not None and next_ms <= FAULTS_MS + CALM_MS:
+            agenda.step()
+        return self._result()
+
+    def _want(self, slots: int) -> None:
+        self._wanted = slots
+        self._tell_demand()
+
+    def _tell_demand(self) -> None:
+        slots = sum(len(one.slot_ids) for one in self._joined.values() if one.drain is Drain.OPEN)
+        self._versions += 1
+        told = Told(
+            max(0, self._wanted - slots), min(slots, self._wanted), max(0, slots - self._wanted), 0, 0, "cuda"
+        )
+        self.provisioner.take_demand((self._versions, told), _nothing)
+
+    def _used_slots(self) -> Mapping[WorkerId, int]:
+        left, used = self._wanted, {}
+        for worker, one in self._joined.items():
+            used[worker] = min(left, len(one.slot_ids))
+            left -= used[worker]
+        return used
+
+    def _boots(self, worker: WorkerId) -> None:
+        """It joins, unless another machine has joined under its name: join tokens are good once."""
+        known = {one.worker: one for one in self.provisioner.live}
+        if worker in self._joined or worker not in known:
+            return
+        joined = Worker(worker, POOL, "cuda", tuple(range(known[worker].slots)), liveness=Liveness.READY)
+        self._joined[worker] = joined
+        self._tell(WorkerUp(joined))
+
+    def _ends(self, worker: WorkerId) -> None:
+        if worker in self._joined and not any(box.worker == worker for box in self.cloud.standing):
+            self._tell(WorkerDown(self._joined.pop(worker), "silent"))
+
+    def _hear(self, command: Command) -> None:
+        if isinstance(command, Drained) and command.worker in self._joined:
+            one = self._joined[command.worker]
+            one.drain = Drain.OPEN if command.undo else Drain.DRAINING
+            self._tell_demand()
+            self.agenda.after(self._chance.randrange(MINUTE_MS), partial(self._emptied, one))
+
+    def _emptied(self, one: Worker) -> None:
+        if self._joined.get(one.id) is one and one.drain is Drain.DRAINING:
+            self._tell(WorkerEmptied(one))
+
+    def _tell(self, fact: Fact) -> None:
+        self._versions += 1
+        self.provisioner.take_fact((self._versions, fact), _nothing)
+        self._tell_demand()
+
+    def _kill(self) -> None:
+        if self.provisioner.is_up:
+            self.provisioner.dies_at = self._chance.choice(POINTS), self._chance.randrange(30_000)
+            self._found.kills += 1
+
+    def _stranger(self) -> None:
+        """As after a restored database: it bears our mark, and nobody has it on record."""
+        intent = IntentId(UUID(int=self.seed + 1))
+        self.cloud.add(worker_at(intent, 0), intent)
+
+    def _calm(self) -> None:
+        self.cloud.is_calm = True
+        self._want(0)
+
+    def _watch(self) -> None:
+        """Who stands and is on nobody's record, since when; counted once it is too long."""
+        kept = {one.worker: one.external_id for one in self.provisioner.live}
+        now, before = self.agenda.now, self._orphaned
+        orphans = [box for box in self.cloud.standing if self._is_orphan(box, kept)]
+        self._orphaned = {box.id: before.get(box.id, now) for box in orphans}
+        self._found.orphans += sum(
+            now - since > ORPHAN_AFTER and now - timedelta(seconds=10) - since <= ORPHAN_AFTER
+            for since in self._orphaned.values()
+        )
+
+    def _is_orphan(self, box: Box, kept: Mapping[WorkerId, str | None]) -> bool:
+        return box.worker not in kept or kept[box.worker] not in (None, box.id)
+
+    def _result(self) -> Found:
+        found, provisioner, now = self._found, self.provisioner, self.agenda.now
+        billed: dict[WorkerId, list[float]] = {}
+        for box in self.cloud.boxes.values():
+            billed.setdefault(box.worker, []).append(((box.ended or now) - box.launched).total_seconds())
+        ours = {one.worker for one in provisioner.instances.values()}
+        found.machines = len(self.cloud.boxes)
+        found.double_launches = sum(count - 1 for count in self.cloud.launched.values())
+        found.ledger_s = sum(hours * 3600 for _, hours in provisioner.hours())
+        found.billed_s = sum(max(spans) for worker, spans in billed.items() if worker in ours)
+        found.extras_s = sum(sum(spans) for spans in billed.values()) - found.billed_s
+        found.left = len(self.cloud.standing) + len(provisioner.live)
+        return found
+
+
+def _nothing() -> None:
+    """Acknowledged."""

@@ -1,0 +1,88 @@
+"""A pool's definition against the catalogue: what it may rent, and every refusal with its place and the way out."""
+
+import pytest
+
+from services.provisioner.catalogue import read_catalogue
+from services.provisioner.core.catalogue import Catalogue
+from services.provisioner.core.spec import SpotRule, resolve
+from shared.errors import Rejected
+from shared.messages.machine_pools import PoolDefinition
+from tests.unit.provisioner.world import POOL
+
+FILE = """
+kinds:
+  - {name: small, provider: aws, slots: 1, gpu: T4, prices: [{zone: a, on_demand: 1.0, spot: 0.3}, {zone: b, on_demand: 1.1, spot: 0.4}]}
+  - {name: large, provider: aws, slots: 8, gpu: T4, boot_s: 300, prices: [{zone: a, on_demand: 7.0}]}
+  - {name: core, provider: slurm, slots: 1, slot_kind: cpu}
+"""
+CATALOGUE = Catalogue([offer for kind in read_catalogue(FILE).kinds for offer in kind.offers()])
+
+
+def define(**facts: object) -> PoolDefinition:
+    return PoolDefinition.model_validate({"kinds": ["small"], "maximum": 4} | facts)
+
+
+def test_a_pool_may_rent_its_kinds_in_its_zones_and_spot_where_it_has_a_share() -> None:
+    def words(**facts: object) -> list[str]:
+        return [offer.words for offer in resolve(POOL, define(**facts), CATALOGUE).offers]
+
+    assert words() == ["small in a", "small in b"]
+    assert words(zones=["b", "a"]) == ["small in b", "small in a"]
+    assert words(zones=["b"], spot_share=0.5) == ["spot small in b", "small in b"]
+    assert words(kinds=["large", "small"], zones=["a"]) == ["large in a", "small in a"]
+    assert words(kinds=["core"], order="given") == ["core"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "place", "says"),
+    [
+        ({"kinds": []}, "bad_pool", "kinds", "needs a kind"),
+        ({"kinds": ["smal"]}, "unknown_kind", "kinds", "did you mean 'small'"),
+        ({"zones": ["c"]}, "unknown_zone", "zones", "there are: a, b"),
+        ({"minimum": 5}, "bad_pool", "minimum", "5 machines at least and 4 at most"),
+        ({"reserve_slots": 3, "maximum_slots": 2}, "bad_pool", "reserve_slots", "cannot be kept in reserve"),
+        ({"kinds": ["small", "core"]}, "bad_pool", "kinds", "slots of one kind"),
+        ({"kinds": ["core"]}, "no_price", "kinds", "no price is known of core"),
+        ({"kinds": ["large"], "maximum_slots": 4}, "bad_pool", "maximum_slots", "more than 4 slots"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(
+    facts: dict[str, object], code: str, place: str, says: str
+) -> None:
+    with pytest.raises(Rejected) as refused:
+        resolve(POOL, define(**facts), CATALOGUE)
+    assert (refused.value.code, refused.value.place) == (code, place)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kinds: [", "not YAML"),
+        ("kinds: [{name: x, provider: aws}]", "kinds.0.slots"),
+        ("kinds: [{name: x, provider: aws, slots: 0}]", "kinds.0.slots"),
+        ("kinds: [{name: x, provider: aws, slots: 1, price: 3}]", "kinds.0.price"),
+        ("kinds: [{name: x, provider: a, slots: 1}, {name: x, provider: a, slots: 2}]", "named once: x"),
+    ],
+)
+def test_a_catalogue_that_is_wrong_says_where(text: str, says: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        read_catalogue(text)
+    assert refused.value.code == "bad_catalogue"
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "slots", "least"),
+    [
+        (SpotRule(), 10, 0),
+        (SpotRule(0.5), 10, 5),
+        (SpotRule(0.5), 5, 3),
+        (SpotRule(0.0), 10, 10),
+        (SpotRule(1.0, on_demand_slots=4), 10, 4),
+        (SpotRule(1.0, on_demand_slots=4), 2, 2),
+        (SpotRule(0.3), 10, 7),
+    ],
+)
+def test_so_many_slots_are_not_on_spot_machines(rule: SpotRule, slots: int, least: int) -> None:
+    assert rule.least_on_demand(slots) == least
