@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Coroutine
 from datetime import timedelta
+from random import Random
 
 import structlog
 
@@ -19,6 +20,7 @@ from services.provisioner.drivers.machine import count_cores, find_gpus, worker_
 from services.provisioner.effects import Effects, Means
 from services.provisioner.handlers import Handlers
 from services.provisioner.pools import Pools
+from services.provisioner.providers.opening import OpenedDrivers
 from services.provisioner.queries import Queries
 from services.provisioner.reconcile import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
@@ -65,7 +67,9 @@ async def compose(settings: Settings, process: Process) -> None:
     lease = Lease(database, NAME, "leader", holder, clock)
     async with database.system() as connection:
         await store.seed_provider(connection, spec)
-    drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site)}
+    path = environment.get("PATH", os.defpath)
+    opened = OpenedDrivers(own.providers, own.gateway_url, path, clock, Random(holder))
+    drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site), **await process.enter(opened)}
     pools = Pools(spec, CatalogueFile(own.catalogue, spec.offers), frozenset(drivers))
     means = Means(pools, database, units, lease, bus, drivers, clock)
     stopping = asyncio.Event()

@@ -29,6 +29,7 @@ class ProvisionerSection(Section):
         price_per_hour: Of one worker: for the cost ledger, for `muster plan`, and for searches that widen only where slots are cheap; 0 says
             nothing.
         worker_command: What is started as a worker.
+        providers: The file that says how clouds and clusters are reached; without it there is this machine alone.
         catalogue: The file with kinds of machines and their prices, of which people define further pools.
     """
 
@@ -45,6 +46,7 @@ class ProvisionerSection(Section):
     price_per_hour: float = Field(0.0, ge=0)
     address: str = "127.0.0.1"
     worker_command: tuple[str, ...] = WORKER_COMMAND
+    providers: Path | None = None
     catalogue: Path | None = None
 
     @field_validator("labels")

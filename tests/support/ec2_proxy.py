@@ -53,12 +53,14 @@ class Faults:
 
 
 class FaultyEc2:
-    """The proxy. `calls` counts by action what was asked, `throttled` what was refused for its pace."""
+    """The proxy. `calls` counts by action what was asked, `throttled` what was refused for its pace; `asked_at`: when each launch came, by the
+    monotonic clock, also one that was refused."""
 
     def __init__(self, moto: str) -> None:
         self.faults = Faults()
         self.calls: Counter[str] = Counter()
         self.throttled = 0
+        self.asked_at: list[float] = []
         self.url = ""
         self._moto = moto
         self._by_token: dict[str, tuple[Fields, int, bytes]] = {}
@@ -70,6 +72,8 @@ class FaultyEc2:
         fields = dict(parse_qsl(await request.text()))
         action = fields["Action"]
         self.calls[action] += 1
+        if action == "RunInstances":
+            self.asked_at.append(time.monotonic())
         is_change = not action.startswith("Describe")
         if is_change and not self._take():
             self.throttled += 1

@@ -15,6 +15,7 @@ from services.provisioner.drivers.gcp.driver import GcpDriver
 from services.provisioner.drivers.gcp.tokens import AccountKey, MachineAccount, Source, Tokens
 from services.provisioner.drivers.kubernetes.api import Access, ApiServer, open_session
 from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
+from services.provisioner.drivers.looking import LookingDriver
 from services.provisioner.drivers.slurm.driver import SlurmDriver
 from services.provisioner.providers.entries import (
     AwsEntry,
@@ -57,7 +58,7 @@ class OpenedDrivers:
             entries = read_providers(self._file.read_text())
             async with AsyncExitStack() as stack:
                 drivers = {
-                    name: await self._open(stack, name, entry, entries)
+                    name: self._looking(stack, await self._open(stack, name, entry, entries))
                     for name, entry in entries.providers.items()
                 }
                 self._stack = stack.pop_all()
@@ -67,6 +68,11 @@ class OpenedDrivers:
 
     async def __aexit__(self, *failure: object) -> None:
         await self._stack.aclose()
+
+    def _looking(self, stack: AsyncExitStack, driver: Driver) -> Driver:
+        looking = LookingDriver(driver, self._clock)
+        stack.push_async_callback(looking.close)
+        return looking
 
     async def _open(
         self, stack: AsyncExitStack, name: str, entry: ProviderEntry, entries: ProviderEntries

@@ -1,0 +1,80 @@
+"""The whole provisioner rents from AWS, as moto and the proxy play it: in one call, once, elsewhere where there is nothing, and gives back."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from services.provisioner import effects
+from shared.messages.instances import InstanceChanged, ProviderChanged
+from tests.integration.provisioner.neighbours import Around
+from tests.integration.provisioner.renting import RENTED, Rented
+from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
+from tests.support.waiting import PATIENCE_S, eventually
+
+CHEAP, DEAR = ("g5.xlarge", "us-east-1a"), ("g5.xlarge", "us-east-1b")
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+async def ec2(moto: str) -> AsyncIterator[FaultyEc2]:
+    async with faulty_ec2(moto) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def rented(world: Around, ec2: FaultyEc2, tmp_path: Path) -> Rented:
+    return Rented(world, ec2, tmp_path, {CHEAP: 1.0, DEAR: 2.0})
+
+
+async def test_what_is_needed_is_rented_in_one_call_where_it_is_cheapest(rented: Rented) -> None:
+    async with rented.world.provisioner(**rented.settings()):
+        await rented.define()
+        await rented.need(3)
+        await eventually(lambda: rented.ec2.calls["RunInstances"] == 1)
+        await _has(rented, joining=3)
+        told = [one for one in rented.world.told(InstanceChanged) if one.pool == RENTED]
+        assert {one.price_per_hour for one in told} == {1.0}
+        assert len({query.worker for query in rented.world.issued}) == 3, "each has a token of its own"
+        await asyncio.sleep(1.2)
+        assert rented.ec2.calls["RunInstances"] == 1
+
+
+async def test_what_one_zone_has_not_is_rented_in_another_and_why_is_told(rented: Rented) -> None:
+    rented.ec2.faults.capacity[CHEAP] = 2
+    async with rented.world.provisioner(**rented.settings()):
+        await rented.define()
+        await rented.need(3)
+        await _has(rented, joining=3, failed=1)
+        told = [one for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
+        assert any("only 2 of 3 machines could be had" in (one.fault or "") for one in told)
+
+
+async def test_killed_after_the_call_it_finds_the_machines_that_came(rented: Rented) -> None:
+    settings = rented.settings()
+    async with rented.world.provisioner(faults=f"{effects.AFTER_LAUNCH}:1:kill", **settings) as first:
+        await rented.define()
+        await rented.need(3)
+        assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
+    await rented.world.let_the_lease_run_out()
+    async with rented.world.provisioner(**settings):
+        await _has(rented, joining=3)
+    assert sum((await rented.states()).values()) == 3
+
+
+async def _has(rented: Rented, **states: int) -> None:
+    async def claim() -> bool:
+        return await rented.states() == states
+
+    await eventually(claim)

@@ -1,0 +1,125 @@
+"""Looks beside the loop: the first is waited for, later ones are not, and an old one is shown no more."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from services.provisioner.core.intents import Presence, Sighting
+from services.provisioner.drivers.looking import EVERY, MAX_AGE, LookingDriver
+from shared.errors import Transient
+from shared.ids import WorkerId
+
+ONE = {WorkerId("w-1"): Sighting(Presence.RUNNING, "i-1")}
+
+
+class Cloud:
+    """Shows what it is told to, when it is let."""
+
+    name, most_per_intent, lateness, ends_strangers = "cloud", 5, timedelta(seconds=90), True
+
+    def __init__(self) -> None:
+        self.shows: Mapping[WorkerId, Sighting] | Transient = ONE
+        self.let = asyncio.Event()
+        self.let.set()
+        self.looks = 0
+
+    async def observe(self) -> Mapping[WorkerId, Sighting]:
+        self.looks += 1
+        await self.let.wait()
+        if isinstance(self.shows, Transient):
+            raise self.shows
+        return self.shows
+
+    def watch(self, notify: Any) -> None:
+        pass
+
+
+class Time:
+    at = 0.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.at, UTC)
+
+    def passes(self, time: timedelta) -> None:
+        self.at += time.total_seconds()
+
+
+async def _quiet() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def cloud() -> Cloud:
+    return Cloud()
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def looking(cloud: Cloud, time: Time) -> LookingDriver:
+    return LookingDriver(cloud, time)  # type: ignore[arg-type]
+
+
+async def test_only_the_first_look_is_waited_for(looking: LookingDriver, cloud: Cloud, time: Time) -> None:
+    assert await looking.observe() == ONE
+    time.passes(EVERY)
+    cloud.let.clear()
+    cloud.shows = {}
+    assert await looking.observe() == ONE
+    assert await looking.observe() == ONE
+    cloud.let.set()
+    await _quiet()
+    assert (await looking.observe(), cloud.looks) == ({}, 2), "one at a time, and not sooner than asked for"
+
+
+async def test_what_is_new_is_told_and_what_is_not_is_not(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    told: list[float] = []
+    looking.watch(lambda: told.append(time.at))
+    for shows in (ONE, ONE, {}, Transient("away"), Transient("away"), {}):
+        cloud.shows = shows
+        time.passes(EVERY)
+        await looking.observe()
+        await _quiet()
+    assert told == [1.0, 3.0, 4.0, 6.0]
+
+
+async def test_a_look_that_is_too_old_is_shown_no_more(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    await looking.observe()
+    cloud.let.clear()
+    time.passes(MAX_AGE)
+    assert await looking.observe() == ONE
+    time.passes(EVERY)
+    with pytest.raises(Transient, match="has not shown its machines"):
+        await looking.observe()
+    await looking.close()
+
+
+async def test_a_provider_that_is_away_keeps_nobody_waiting(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    cloud.shows = Transient("away")
+    with pytest.raises(Transient, match="away"):
+        await looking.observe()
+    cloud.let.clear()
+    time.passes(EVERY)
+    with pytest.raises(Transient, match="away"):
+        await asyncio.wait_for(looking.observe(), 1)
+    await looking.close()
+
+
+def test_what_is_seen_later_counts_as_late(looking: LookingDriver) -> None:
+    assert looking.lateness == timedelta(seconds=90) + MAX_AGE
