@@ -88,6 +88,7 @@ KNOWN_HELP = {
     "down": "Stop the platform on this machine.",
     "status": "Show what runs on this machine, and its memory.",
     "deadletters": "List, show, send again or drop messages that no handler could take.",
+    "prices": "Bring the prices of rented machines into the catalogue.",
     "keys": "Make the keys that services and workers sign in with.",
     "republish": "Have services say again how their entities are, for a consumer that is new.",
     "simulate": "Try a scheduling policy on a workload, in virtual time.",

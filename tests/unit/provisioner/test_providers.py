@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from services.provisioner.catalogue import read_catalogue
 from services.provisioner.providers.entries import AwsEntry, KubernetesEntry, SlurmEntry, read_providers
 from services.provisioner.providers.opening import POD_API, OpenedDrivers, access_of
 from shared.clock import SystemClock
@@ -49,7 +50,8 @@ def test_each_provider_is_told_where_and_how() -> None:
 
 def test_the_examples_of_the_page_are_good() -> None:
     page = (Path(__file__).parents[3] / "docs" / "provisioning.md").read_text()
-    _, *examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    _, *examples, catalogue = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(read_catalogue(catalogue).kinds) == 2
     assert len(examples) == 4
     for example in examples:
         (entry,) = read_providers(f"site: prod\nproviders:\n{example}").providers.values()

@@ -1,7 +1,7 @@
 """Calls to EC2, at the pace that AWS allows, and their errors in our words. The only module that knows the AWS library."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
@@ -102,19 +102,26 @@ class Ec2:
             Refused: It was not done.
             Transient: It may have been done.
         """
-        try:
+        with in_our_words():
             return await getattr(self._client, operation)(**request)  # type: ignore[no-any-return]
-        except ClientError as error:
-            raise _told(error) from error
-        except (NoCredentialsError, PartialCredentialsError) as error:
-            raise Refused("AuthFailure", f"the provisioner has no credentials for AWS: {error}") from error
-        except BotoCoreError as error:
-            # Of a request that the library itself finds wrong nothing was sent.
-            if type(error).__name__ in ("ParamValidationError", "UnknownRegionError", "InvalidRegionError"):
-                raise Refused("InvalidRequest", str(error)) from error
-            raise Transient(f"AWS did not answer: {error}") from error
-        except (OSError, TimeoutError) as error:
-            raise Transient(f"AWS did not answer: {error!r}") from error
+
+
+@contextmanager
+def in_our_words() -> Iterator[None]:
+    """Makes errors of the AWS library ours: Throttled, Refused, or Transient where something may have been done."""
+    try:
+        yield
+    except ClientError as error:
+        raise _told(error) from error
+    except (NoCredentialsError, PartialCredentialsError) as error:
+        raise Refused("AuthFailure", f"there are no credentials for AWS: {error}") from error
+    except BotoCoreError as error:
+        # Of a request that the library itself finds wrong nothing was sent.
+        if type(error).__name__ in ("ParamValidationError", "UnknownRegionError", "InvalidRegionError"):
+            raise Refused("InvalidRequest", str(error)) from error
+        raise Transient(f"AWS did not answer: {error}") from error
+    except (OSError, TimeoutError) as error:
+        raise Transient(f"AWS did not answer: {error!r}") from error
 
 
 def _told(error: ClientError) -> MusterError:
