@@ -68,6 +68,12 @@ class FaultyEc2:
         self._looks: dict[str, tuple[float, bytes]] = {}
         self._level, self._filled_at = 0.0, float("-inf")
 
+    def begin_anew(self) -> None:
+        """Without faults, and without the looks that were answered; machines and client tokens stay."""
+        self.faults = Faults()
+        self.throttled = 0
+        self._looks.clear()
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
         fields = dict(parse_qsl(await request.text()))
         action = fields["Action"]

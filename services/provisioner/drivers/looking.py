@@ -67,12 +67,16 @@ class LookingDriver:
         Raises:
             Transient: The provider has not said for longer than looks are good.
         """
+        if self._looking is not None and self._looking.done():
+            # What is no error of a provider ends the process, as it would without us.
+            self._looking.result()
+            self._looking = None
         now = self._clock.monotonic()
         if self._looking is None and now - self._begun_at >= EVERY.total_seconds():
             self._begun_at = now
             self._looking = asyncio.create_task(self._look())
         if self._seen is None and self._failure is None and self._looking is not None:
-            await asyncio.wait({self._looking})
+            await asyncio.shield(self._looking)
         if self._seen is not None and self._clock.monotonic() - self._seen_at <= MAX_AGE.total_seconds():
             return self._seen
         if self._failure is not None:
@@ -85,7 +89,7 @@ class LookingDriver:
         """Gives up the look that is under way."""
         if self._looking is not None:
             self._looking.cancel()
-            await asyncio.wait({self._looking})
+            await asyncio.gather(self._looking, return_exceptions=True)
 
     async def _look(self) -> None:
         began = self._clock.monotonic()
@@ -97,7 +101,5 @@ class LookingDriver:
         else:
             has_news = seen != self._seen or self._failure is not None
             self._seen, self._seen_at, self._failure = seen, began, None
-        finally:
-            self._looking = None
         if has_news:
             self._notify()

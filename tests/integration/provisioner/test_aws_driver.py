@@ -23,7 +23,7 @@ from shared.clock import SystemClock
 from shared.errors import MusterError, Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, sees, tokens
-from tests.support.ec2_proxy import Faults, FaultyEc2, faulty_ec2
+from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
 from tests.support.waiting import eventually
 
 REGION, ZONE = "us-east-1", "us-east-1a"
@@ -56,7 +56,7 @@ async def client(proxy: FaultyEc2) -> AsyncIterator[Any]:
 @pytest.fixture
 def ec2(proxy: FaultyEc2) -> FaultyEc2:
     """Without the faults of the test before."""
-    proxy.faults, proxy.throttled = Faults(), 0
+    proxy.begin_anew()
     return proxy
 
 
@@ -156,6 +156,19 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         await eventually(sees(driver, young.instances[0].worker, Presence.RUNNING))
         await driver.terminate([Machine(young.instances[0].worker)])
         assert await sees(driver, young.instances[0].worker, None)()
+
+    async def test_what_an_old_look_shows_can_be_ended_again(self, driver: AwsDriver, ec2: FaultyEc2) -> None:
+        intent = an_intent(OFFER)
+        worker = intent.instances[0].worker
+        placed = (await driver.launch(intent, tokens(intent))).placed
+        ec2.faults.stale_for_s = 60.0
+        assert await sees(driver, worker, Presence.RUNNING)()
+        await driver.terminate([Machine(worker, placed[worker])])
+        assert await sees(driver, worker, Presence.RUNNING)(), "EC2 answers as before"
+        await driver.terminate([Machine(worker, placed[worker])])
+        await driver.terminate([Machine(worker)])
+        ec2.faults.stale_for_s = 0.0
+        assert await sees(driver, worker, None)()
 
     async def test_a_second_machine_of_one_worker_is_shown_and_can_be_ended_alone(
         self, driver: AwsDriver, ec2: FaultyEc2

@@ -21,7 +21,7 @@ class Cloud:
     name, most_per_intent, lateness, ends_strangers = "cloud", 5, timedelta(seconds=90), True
 
     def __init__(self) -> None:
-        self.shows: Mapping[WorkerId, Sighting] | Transient = ONE
+        self.shows: Mapping[WorkerId, Sighting] | Exception = ONE
         self.let = asyncio.Event()
         self.let.set()
         self.looks = 0
@@ -29,7 +29,7 @@ class Cloud:
     async def observe(self) -> Mapping[WorkerId, Sighting]:
         self.looks += 1
         await self.let.wait()
-        if isinstance(self.shows, Transient):
+        if isinstance(self.shows, Exception):
             raise self.shows
         return self.shows
 
@@ -119,6 +119,18 @@ async def test_a_provider_that_is_away_keeps_nobody_waiting(
     with pytest.raises(Transient, match="away"):
         await asyncio.wait_for(looking.observe(), 1)
     await looking.close()
+
+
+async def test_a_fault_of_ours_is_not_kept_to_ourselves(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    await looking.observe()
+    cloud.shows = ValueError("a bug")
+    time.passes(EVERY)
+    await looking.observe()
+    await _quiet()
+    with pytest.raises(ValueError, match="a bug"):
+        await looking.observe()
 
 
 def test_what_is_seen_later_counts_as_late(looking: LookingDriver) -> None:
