@@ -38,7 +38,7 @@ class Rented:
         for (kind, zone), price in self.prices.items():
             kinds[kind]["prices"].append({"zone": zone, "on_demand": price})  # type: ignore[attr-defined]
         aws = {"type": "aws", "region": REGION, "endpoint": self.ec2.url, "image": IMAGE}
-        providers = {"site": "tests", "providers": {"aws": aws}}
+        providers = {"site": "renting", "providers": {"aws": aws}}
         self.catalogue.write_bytes(orjson.dumps({"kinds": list(kinds.values())}))
         (self.folder / "providers.yaml").write_bytes(orjson.dumps(providers))
         self.world.environment.update(KEY)

@@ -3,14 +3,13 @@
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.intents import Intent, Presence, worker_at
@@ -30,15 +29,6 @@ REGION, ZONE = "us-east-1", "us-east-1a"
 G5 = MachineKind("g5.xlarge", "aws", 1, "cuda", gpu="A10G", memory_gib=24.0)
 OFFER = Offer(G5, ZONE, "on_demand", 1.006)
 SITE = AwsSite("tests", REGION, Bootstrap("https://muster.example", cloud="aws"), image="ami-12c6146b")
-
-
-@pytest.fixture(scope="module")
-def moto() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from aiohttp import web
-from moto.server import ThreadedMotoServer
 
 from deploy.prices.refresh import Wish, refresh
 from shared.errors import Rejected
+from tests.integration.provisioner.renting import KEY
 
 CATALOGUE = """
 kinds:
@@ -22,14 +22,10 @@ kinds:
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATEST")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+def aws(moto: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in KEY.items():
+        monkeypatch.setenv(name, value)
+    return moto
 
 
 @pytest.fixture

@@ -2,11 +2,10 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from services.provisioner import effects
 from shared.messages.instances import InstanceChanged, ProviderChanged
@@ -16,15 +15,6 @@ from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
 from tests.support.waiting import PATIENCE_S, eventually
 
 CHEAP, DEAR = ("g5.xlarge", "us-east-1a"), ("g5.xlarge", "us-east-1b")
-
-
-@pytest.fixture(scope="module")
-def moto() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture
