@@ -70,10 +70,38 @@ def revoke(
 
 @keys.command("rotate")
 def rotate(
-    service: Annotated[str, typer.Argument(help="A service's name, such as `gateway`.")],
+    service: Annotated[
+        str | None, typer.Argument(metavar="[SERVICE]", help="A service's name, such as `gateway`.")
+    ] = None,
+    operator: Annotated[
+        bool,
+        typer.Option("--operator", help="Who vouches for the accounts: the bus starts again with another."),
+    ] = False,
+    account: Annotated[
+        bool,
+        typer.Option("--account", help="What signs services and workers; the former counts until --finish."),
+    ] = False,
+    finish: Annotated[
+        bool,
+        typer.Option(
+            "--finish", help="With --account: end what the former keys signed, a day later or at once."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Give a service another key, start it again with that, and let the old one in no more."""
+    """Give a service another key, start it again with that, and let the old one in no more; or change what signs them all."""
     from deploy.embedded.identities import rotate_key
+    from deploy.embedded.signing import finish_account, rotate_signing
+    from muster.errors import Rejected
 
-    rotate_key(service, as_json=as_json)
+    if [service is not None, operator, account].count(True) != 1 or (finish and not account):
+        raise Rejected(
+            "bad_command",
+            "say what to change: a service's name, --operator, or --account (with --finish later)",
+        )
+    if service is not None:
+        rotate_key(service, as_json=as_json)
+    elif finish:
+        finish_account(as_json=as_json)
+    else:
+        rotate_signing("operator" if operator else "account", as_json=as_json)

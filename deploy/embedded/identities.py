@@ -22,7 +22,7 @@ from shared.nats_jwt import WORKER_NAME
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 _RESTART_PATIENCE_S = 60.0
-_RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
+RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
 
 
 def revoke_worker(worker: str, *, as_json: bool) -> None:
@@ -33,11 +33,11 @@ def revoke_worker(worker: str, *, as_json: bool) -> None:
         NotFound: no such worker ever joined.
         Transient: a name was given and the scheduler does not answer.
     """
-    options = _own_options()
+    options = own_options()
     key = worker if _PUBLIC_KEY.fullmatch(worker) else asyncio.run(_key_of(options, worker))
     revoke_key(options.keys, key, worker, SystemClock().now())
     done = f"{worker} is let in no more: its key {key} is revoked for good" + (
-        "" if _reload(options) else f"; {_RELOAD.format(conf=Keys(options.keys).server_conf)}"
+        "" if reload(options) else f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
     )
     again = (
         "to let the machine in again, remove `identity` from the worker's folder and give it a new join token"
@@ -52,7 +52,7 @@ def rotate_key(service: str, *, as_json: bool) -> None:
         Rejected: there is no such service, or the operator's keys are not here.
         Broken: the service did not come back; its old key still counts.
     """
-    options = _own_options()
+    options = own_options()
     if service not in SERVICES:
         raise Rejected(
             "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(SERVICES)}"
@@ -61,19 +61,20 @@ def rotate_key(service: str, *, as_json: bool) -> None:
     state = load_state(options.home)
     is_here = state is not None and state.supervisor.is_alive()
     if state is not None and is_here:
-        _restart(options, state, service)
+        restart(options, state, service)
     elif options.nats_url:
         said = f"give {service} its new {Keys(options.keys).credentials(service)}, start it again, then run `muster keys revoke {old}`"
         print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else said)
         return
     revoke_key(options.keys, old, service, SystemClock().now())
     said = f"{service} has another key, and the old one {old} is revoked"
-    if is_here and not _reload(options):
-        said += f"; {_RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    if is_here and not reload(options):
+        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
     print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else said)
 
 
-def _own_options() -> Options:
+def own_options() -> Options:
+    """Of the platform found from here. Raises Rejected where the operator's keys are not here."""
     options = load_options(home=home_to_find())
     if not (options.keys / "operator.seed").is_file():
         raise Rejected(
@@ -91,8 +92,8 @@ async def _key_of(options: Options, worker: str) -> str:
         return (await bus.ask(GetWorkerKey(worker=WorkerId(worker)), SITE)).user_key
 
 
-def _reload(options: Options) -> bool:
-    """Has the server that runs here read its configuration again; False where none of ours does."""
+def reload(options: Options) -> bool:
+    """Has the bus that runs here read its configuration again; False where none of ours does."""
     state = load_state(options.home)
     part = _part(state, "nats") if state else None
     if part is None or part.process is None or not part.ports:
@@ -102,7 +103,8 @@ def _reload(options: Options) -> bool:
     return True
 
 
-def _restart(options: Options, state: State, service: str) -> None:
+def restart(options: Options, state: State, service: str) -> None:
+    """Has a part end in order, and waits until it is there again. Raises Broken where it does not come back."""
     before = _part(state, service)
     if before is None or before.process is None:
         return
@@ -115,7 +117,7 @@ def _restart(options: Options, state: State, service: str) -> None:
 
     if not wait_until(is_back, _RESTART_PATIENCE_S):
         raise Broken(
-            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s with its new key; the old one still counts;"
+            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; what was signed before still counts;"
             f" see {options.home / 'logs' / f'{service}.log'}"
         )
 

@@ -25,6 +25,11 @@ class Keys:
         """Public keys that the server lets in no more, each with whose it was; missing while there is none."""
         return self.directory / "revoked.json"
 
+    @property
+    def retiring(self) -> Path:
+        """The account's former signing keys while what they signed still counts; missing otherwise."""
+        return self.directory / "retiring.json"
+
     def credentials(self, identity: str) -> Path:
         """The `.creds` file of a service, or of `admin`."""
         return self.directory / f"{identity}.creds"

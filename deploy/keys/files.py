@@ -1,9 +1,12 @@
 """The deployment's NATS identities as files: `muster keys init` makes what is missing and keeps what is there.
 
 operator.seed  operator.jwt          who vouches for the accounts; the server knows its token
+operator-signer.seed                 signs the accounts in its stead
 system.seed    system.jwt            the account SYS, reached by nobody
-account.seed   account.jwt           the account MUSTER: streams, services, workers
+account.seed   account.jwt           the account MUSTER: streams, services, workers; its key is its name, and signs nothing
+account-signer.seed                  signs the services' users
 worker-issuer.json                   the scoped signing key, for the scheduler alone
+retiring.json                        signing keys that were changed and still count
 <service>.seed <service>.creds       one user per service, and `admin` for the operator's tools
 revoked.json                         keys that are let in no more, whatever is signed for them
 server.conf                          what the server's configuration includes
@@ -12,7 +15,7 @@ server.conf                          what the server's configuration includes
 import json
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +33,7 @@ from deploy.keys.permissions import (
     service_permissions,
     worker_template,
 )
+from muster.errors import Conflict
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, decode, encode, new_seed, public_key
 
 Claims = dict[str, JsonValue]
@@ -39,6 +43,13 @@ _ACCOUNT_LIMITS: Claims = {
     **_NO_LIMITS, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1,
 }  # fmt: skip
 _JETSTREAM_LIMITS: Claims = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
+_SEEDS = (
+    ("operator", KeyKind.OPERATOR),
+    ("operator-signer", KeyKind.OPERATOR),
+    ("system", KeyKind.ACCOUNT),
+    ("account", KeyKind.ACCOUNT),
+    ("account-signer", KeyKind.ACCOUNT),
+)
 _FOR_GOOD = 253_402_300_799
 """The end of the year 9999. A revocation says until when what was issued to a key does not count: what was stolen never does again."""
 
@@ -51,26 +62,21 @@ def init_keys(directory: Path, now: datetime) -> Keys:
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
     keys = Keys(directory)
-    operator, system, account = (
-        _seed(directory, name, kind)
-        for name, kind in (
-            ("operator", KeyKind.OPERATOR),
-            ("system", KeyKind.ACCOUNT),
-            ("account", KeyKind.ACCOUNT),
-        )
-    )
+    operator, vouching, system, account, signer = (_seed(directory, name, kind) for name, kind in _SEEDS)
     issuer = _issuer(keys, public_key(account))
     signed = _Signer(directory, int(now.timestamp()))
-    signed.file("operator.jwt", _operator_claims(public_key(operator), public_key(system)), operator)
-    signed.file("system.jwt", _account_claims("SYS", public_key(system), {}, []), operator)
-    signed.file("account.jwt", _muster_claims(public_key(account), issuer, load_revoked(keys)), operator)
+    operator_claims = _operator_claims(public_key(operator), public_key(system), public_key(vouching))
+    signed.file("operator.jwt", operator_claims, operator)
+    signed.file("system.jwt", _account_claims("SYS", public_key(system), {}, []), vouching)
+    claims = _muster_claims(public_key(account), public_key(signer), issuer, keys)
+    signed.file("account.jwt", claims, vouching)
     for identity in (*SERVICES, ADMIN):
         permissions = admin_permissions() if identity == ADMIN else service_permissions(identity)
         seed = _seed(directory, identity, KeyKind.USER)
         token = signed.token(
             _existing_token(keys.credentials(identity)),
-            _user_claims(identity, public_key(seed), permissions),
-            account,
+            _user_claims(identity, public_key(seed), permissions, public_key(account)),
+            signer,
         )
         _write(keys.credentials(identity), credentials_text(token, seed))
     _write(keys.server_conf, _server_conf(directory, public_key(system), public_key(account)))
@@ -97,6 +103,46 @@ def rotate_service(directory: Path, service: str, now: datetime) -> str:
     return old
 
 
+def rotate_operator(directory: Path, now: datetime) -> None:
+    """Have another operator vouch for the accounts. Servers go by it once they have started with the new `server.conf`; users are not touched."""
+    for name in ("operator", "operator-signer"):
+        _write(directory / f"{name}.seed", new_seed(KeyKind.OPERATOR, secrets.token_bytes(32)) + "\n")
+    init_keys(directory, now)
+
+
+def rotate_account(directory: Path, now: datetime) -> None:
+    """Sign services and workers with other keys from now on. What the former signed counts until `retire`.
+
+    Raises:
+        Conflict: keys that were changed before still count.
+    """
+    keys = Keys(directory)
+    if keys.retiring.exists():
+        raise Conflict(
+            "rotation_begun",
+            "the account's keys were changed before, and the former still count",
+            hint="end that first: `muster keys rotate --account --finish`",
+        )
+    issuer = WorkerIssuer.from_json(keys.worker_issuer.read_text())
+    signer = _seed(directory, "account-signer", KeyKind.ACCOUNT)
+    former = {"signer": public_key(signer), "issuer": public_key(issuer.seed)}
+    _write(keys.retiring, json.dumps(former) + "\n")
+    _write(directory / "account-signer.seed", new_seed(KeyKind.ACCOUNT, secrets.token_bytes(32)) + "\n")
+    fresh = WorkerIssuer(issuer.account, new_seed(KeyKind.ACCOUNT, secrets.token_bytes(32)))
+    _write(keys.worker_issuer, fresh.to_json())
+    init_keys(directory, now)
+
+
+def retire(directory: Path, now: datetime) -> bool:
+    """Have what the account's former keys signed count no more, once servers read `server.conf` again; False where there are none."""
+    keys = Keys(directory)
+    if not keys.retiring.exists():
+        return False
+    keys.retiring.unlink()
+    init_keys(directory, now)
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class _Signer:
     directory: Path
@@ -112,12 +158,11 @@ class _Signer:
         return encode({**claims, "iat": self.issued_at}, seed)
 
 
-def _operator_claims(operator: str, system: str) -> Claims:
-    return {
-        "sub": operator,
-        "name": "muster",
-        "nats": {"type": "operator", "version": 2, "system_account": system},
-    }
+def _operator_claims(operator: str, system: str, vouching: str) -> Claims:
+    """Only what signing keys have signed counts: an account's own key is its name, which cannot be changed."""
+    nats: Claims = {"type": "operator", "version": 2, "system_account": system}
+    nats |= {"signing_keys": [vouching], "strict_signing_key_usage": True}
+    return {"sub": operator, "name": "muster", "nats": nats}
 
 
 def _account_claims(
@@ -135,25 +180,23 @@ def _account_claims(
     }
 
 
-def _muster_claims(account: str, issuer: WorkerIssuer, revoked: Iterable[str]) -> Claims:
-    scope: Claims = {
-        "kind": "user_scope",
-        "key": public_key(issuer.seed),
-        "role": WORKER_ROLE,
-        "template": worker_template(),
-    }
-    claims = _account_claims("MUSTER", account, _JETSTREAM_LIMITS, [scope])
-    revocations: Claims = dict.fromkeys(sorted(revoked), _FOR_GOOD)
+def _muster_claims(account: str, signer: str, issuer: WorkerIssuer, keys: Keys) -> Claims:
+    former = json.loads(keys.retiring.read_text()) if keys.retiring.exists() else {}
+    issuers = [public_key(issuer.seed), *([former["issuer"]] if former else [])]
+    signers: list[JsonValue] = [signer, *([former["signer"]] if former else [])]
+    scopes: list[JsonValue] = [
+        {"kind": "user_scope", "key": key, "role": WORKER_ROLE, "template": worker_template()}
+        for key in issuers
+    ]
+    claims = _account_claims("MUSTER", account, _JETSTREAM_LIMITS, signers + scopes)
+    revocations: Claims = dict.fromkeys(sorted(load_revoked(keys)), _FOR_GOOD)
     nats = cast("Claims", claims["nats"])
     return {**claims, "nats": {**nats, **({"revocations": revocations} if revocations else {})}}
 
 
-def _user_claims(name: str, key: str, permissions: Mapping[str, JsonValue]) -> Claims:
-    return {
-        "sub": key,
-        "name": name,
-        "nats": {"type": "user", "version": 2, **_NO_LIMITS, **permissions},
-    }
+def _user_claims(name: str, key: str, permissions: Mapping[str, JsonValue], account: str) -> Claims:
+    nats: Claims = {"type": "user", "version": 2, "issuer_account": account}
+    return {"sub": key, "name": name, "nats": {**nats, **_NO_LIMITS, **permissions}}
 
 
 def _server_conf(directory: Path, system: str, account: str) -> str:

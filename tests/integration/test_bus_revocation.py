@@ -12,9 +12,19 @@ from nats.errors import Error as NatsError
 from deploy.embedded.ports import free_ports
 from deploy.embedded.servers import Home, NatsServer
 from deploy.keys.directory import Keys
-from deploy.keys.files import init_keys, revoke_key, rotate_service
+from deploy.keys.files import init_keys, retire, revoke_key, rotate_account, rotate_operator, rotate_service
+from muster.errors import Conflict
 from shared.clock import SystemClock
-from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
+from shared.nats_jwt import (
+    KeyKind,
+    WorkerIssuer,
+    credentials_text,
+    decode,
+    encode,
+    new_seed,
+    public_key,
+    worker_token,
+)
 from tests.integration.bus_probe import connected
 from tests.support.waiting import eventually
 
@@ -97,3 +107,63 @@ async def test_a_service_has_another_key_while_the_old_one_counts_until_it_is_re
         assert await after.may("publish", "evt.v1.t.validation.stored")
         assert not await after.may("publish", "evt.v1.t.trial.wanted")
     assert not await _is_let_in(own_server, "registry", kept)
+
+
+async def test_another_operator_vouches_and_nobody_needs_another_key(own_server: NatsServer) -> None:
+    keys = own_server.keys
+    before = (keys.directory / "operator.jwt").read_text()
+    worker = _badge(own_server, "w-1", new_seed(KeyKind.USER, os.urandom(32)))
+    kept = own_server.home.root / "kept.creds"
+    kept.write_text(keys.credentials("registry").read_text())
+    rotate_operator(keys.directory, SystemClock().now())
+    assert (keys.directory / "operator.jwt").read_text() != before
+    own_server.stop()
+    own_server.prepare()
+    own_server.start()
+    own_server.wait_ready()
+    async with connected(own_server, "registry", kept) as registry:
+        assert await registry.may("publish", "evt.v1.t.validation.stored")
+    assert await _is_let_in(own_server, "w-1", worker)
+
+
+async def test_services_and_workers_go_over_to_other_keys_and_the_former_count_no_more(
+    own_server: NatsServer,
+) -> None:
+    keys, now = own_server.keys, SystemClock().now()
+    kept = own_server.home.root / "old.creds"
+    kept.write_text(keys.credentials("registry").read_text())
+    seed = new_seed(KeyKind.USER, os.urandom(32))
+    worker = _badge(own_server, "w-1", seed)
+    rotate_account(keys.directory, now)
+    with pytest.raises(Conflict, match="still count"):
+        rotate_account(keys.directory, now)
+    _read_again(own_server)
+    renewed = _badge(own_server, "w-2", seed)
+    for identity, credentials in (
+        ("registry", kept),
+        ("registry", keys.credentials("registry")),
+        ("w-1", worker),
+        ("w-2", renewed),
+    ):
+        assert await _is_let_in(own_server, identity, credentials), (identity, credentials)
+    async with connected(own_server, "registry", kept) as before:
+        assert retire(keys.directory, now) and not retire(keys.directory, now)
+        _read_again(own_server)
+        await eventually(lambda: before.client.is_closed)
+    assert not await _is_let_in(own_server, "registry", kept)
+    assert not await _is_let_in(own_server, "w-1", worker)
+    assert await _is_let_in(own_server, "registry", keys.credentials("registry"))
+    assert await _is_let_in(own_server, "w-2", renewed)
+
+
+async def test_what_the_accounts_own_key_signs_does_not_count(own_server: NatsServer) -> None:
+    """Whoever steals it gets in nowhere: it is the account's name, and could not be changed."""
+    seed = new_seed(KeyKind.USER, os.urandom(32))
+    claims = decode(own_server.keys.credentials("admin").read_text().splitlines()[1])
+    nats = {name: value for name, value in claims["nats"].items() if name != "issuer_account"}  # type: ignore[union-attr]
+    account = (own_server.keys.directory / "account.seed").read_text().strip()
+    for more in ({}, {"issuer_account": public_key(account)}):
+        token = encode({"sub": public_key(seed), "name": "admin", "nats": {**nats, **more}}, account)
+        stolen = own_server.home.root / "stolen.creds"
+        stolen.write_text(credentials_text(token, seed))
+        assert not await _is_let_in(own_server, "admin", stolen)

@@ -44,12 +44,15 @@ def test_a_changed_row_signs_that_service_anew_with_its_old_key(
     assert changed == {"searcher.creds"}
 
 
-def test_every_service_has_credentials_signed_by_the_account(tmp_path: Path) -> None:
+def test_every_service_has_credentials_of_the_account_by_its_signing_key(tmp_path: Path) -> None:
     keys = init_keys(tmp_path, NOW)
-    account = public_key((tmp_path / "account.seed").read_text().strip())
+    account, signer = (
+        public_key((tmp_path / f"{name}.seed").read_text().strip()) for name in ("account", "account-signer")
+    )
     for service in (*SERVICES, "admin"):
         claims = decode(keys.credentials(service).read_text().splitlines()[1])
-        assert (claims["iss"], claims["name"]) == (account, service)
+        nats = cast("dict[str, object]", claims["nats"])
+        assert (claims["iss"], claims["name"], nats["issuer_account"]) == (signer, service, account)
 
 
 def test_a_worker_is_signed_by_the_scoped_key_and_asks_for_nothing(tmp_path: Path) -> None:
@@ -58,7 +61,7 @@ def test_a_worker_is_signed_by_the_scoped_key_and_asks_for_nothing(tmp_path: Pat
     user = public_key(new_seed(KeyKind.USER, bytes(32)))
     claims = decode(worker_token(issuer, "local-1", user, now=NOW, until=NOW + timedelta(hours=24)))
     account = decode((tmp_path / "account.jwt").read_text())
-    (scope,) = cast("dict[str, list[dict[str, object]]]", account["nats"])["signing_keys"]
+    _, scope = cast("dict[str, list[dict[str, object]]]", account["nats"])["signing_keys"]
     assert claims["iss"] == scope["key"]
     assert claims["nats"] == {"type": "user", "version": 2, "issuer_account": account["sub"]}
     assert (claims["sub"], claims["name"]) == (user, "local-1")
