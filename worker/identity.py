@@ -16,6 +16,7 @@ from shared.bus import Bus, Identity
 from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
+from shared.version import platform_version
 from worker.settings import WorkerSettings
 
 JOIN_TIMEOUT_S = 15
@@ -80,6 +81,11 @@ def load_badge(directory: Path) -> Badge:
     return Badge(directory, seed_path.read_text().strip(), credentials)
 
 
+def is_good(badge: Badge, now: datetime) -> bool:
+    """Whether the bus lets it in with what is kept."""
+    return badge.credentials is not None and badge.credentials.expires_at > now
+
+
 async def join(badge: Badge, settings: WorkerSettings, clock: Clock) -> None:
     """Trade the join token for credentials, unless kept ones are still good.
 
@@ -87,7 +93,7 @@ async def join(badge: Badge, settings: WorkerSettings, clock: Clock) -> None:
         Rejected: No token is set, or the gateway refuses it.
         Transient: The gateway does not answer.
     """
-    if badge.credentials is not None and badge.credentials.expires_at > clock.now():
+    if is_good(badge, clock.now()):
         return
     if not settings.gateway_url or settings.join_token is None:
         raise Rejected(
@@ -100,6 +106,7 @@ async def join(badge: Badge, settings: WorkerSettings, clock: Clock) -> None:
         "user_key": badge.user_key,
         "pool": settings.pool,
         "address": settings.address,
+        "version": platform_version(),
     }
     headers = {"Authorization": f"Bearer {settings.join_token.get_secret_value()}"}
     url = f"{settings.gateway_url.rstrip('/')}/v1/workers/join"

@@ -7,6 +7,7 @@ import typer
 from muster.cli.frame import noun, verb
 from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, note, table
+from muster.cli.plugins import Extended
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Label = Annotated[
     ),
 ]
 
-workers = noun("Look at the workers, and drain them.")
+workers = noun("Look at the workers, drain them, and let machines join.", Extended)
 
 
 @verb(workers, "list")
@@ -60,6 +61,22 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
             note("{}; until then nothing new begins there", trouble)
 
     emit(found, show)
+
+
+@verb(workers, "token")
+def token(
+    pool: Annotated[str, typer.Option("--pool", "-p", help="The pool that the machine joins.")] = "default",
+    worker: Annotated[
+        str | None, typer.Option("--worker", help="For this machine alone, by the name that it will have.")
+    ] = None,
+    minutes: Annotated[int, typer.Option("--minutes", min=1, max=1440, help="So long it is good.")] = 60,
+) -> None:
+    """Print a one-time token with which a machine joins: `muster worker join --url … --token …` there."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.join_token(pool, worker, ttl_s=minutes * 60)
+    emit(found, lambda: print(found.token))
 
 
 @verb(workers, "drain")

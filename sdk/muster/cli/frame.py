@@ -25,9 +25,9 @@ class Group(TyperGroup):
         _add_common(self)
 
 
-def noun(help: str) -> typer.Typer:
+def noun(help: str, group: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Return an app for the verbs of one noun."""
-    return typer.Typer(help=help, no_args_is_help=True)
+    return typer.Typer(help=help, no_args_is_help=True, cls=group)
 
 
 def verb(

@@ -153,6 +153,14 @@ class Cluster:
         """Return the queue in the order of service."""
         return pages(self._transport, models.QueuePage, "/v1/queue", {"pool": pool})
 
+    def join_token(
+        self, pool: str = "default", worker: str | None = None, *, ttl_s: int = 3600
+    ) -> models.JoinToken:
+        """Make a one-time token with which a machine joins a pool, under any name or as `worker` alone; shown this one time."""
+        body: dict[str, JsonValue] = {"pool": pool, "ttl_s": ttl_s}
+        body |= {"worker": worker} if worker else {}
+        return self._transport.post(models.JoinToken, "/v1/join-tokens", body)
+
     def usage(
         self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
     ) -> models.Usage:

@@ -121,6 +121,9 @@ class JoinWorkerRequest(Request):
     ]
     pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
     address: Annotated[str, Field(min_length=1, max_length=253)]
+    version: Annotated[
+        str | None, Field(max_length=50, description="Of the platform's package on the machine.")
+    ] = None
 
 
 class WorkerCredentials(Resource):

@@ -34,6 +34,7 @@ from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
 from shared.ids import PoolName, WorkerId, new_id
 from shared.messages.workers import IssueJoin, Join
+from shared.version import check_fits, platform_version
 
 
 async def get_me(call: Call, request: Empty) -> Me:
@@ -127,6 +128,8 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
         raise Rejected(
             "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
         )
+    if request.version is not None:
+        check_fits(request.version, platform_version())
     question = Join(
         token=call.join_token,
         worker=WorkerId(request.worker),

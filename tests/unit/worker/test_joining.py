@@ -1,0 +1,101 @@
+"""What a machine joins with: as it is said, as it was kept, as the machine suggests."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.errors import Rejected
+from shared.messages.workers import Credentials
+from shared.version import check_fits
+from worker.identity import is_good, load_badge
+from worker.joining import KEPT, Given, Joining, join_here, resolve, systemd_unit
+
+URL = "http://127.0.0.1:8080"
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class _Clock:
+    def now(self) -> datetime:
+        return NOW
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def test_a_machine_suggests_its_name_and_its_address_on_the_way(tmp_path: Path) -> None:
+    found = resolve(Given(url=f"{URL}/"), tmp_path)
+    assert (found.url, found.pool, found.address) == (URL, "default", "127.0.0.1")
+    assert found.id
+
+
+def test_what_was_kept_counts_until_something_else_is_said(tmp_path: Path) -> None:
+    before = resolve(Given(url=URL, id="rack-7", pool="big", labels="rack=r7", slots=2), tmp_path)
+    (tmp_path / KEPT).write_text(before.model_dump_json())
+    assert resolve(Given(), tmp_path) == before
+    assert resolve(Given(labels="rack=r8"), tmp_path).labels == "rack=r8"
+    environment = before.environment(tmp_path)
+    assert environment["MUSTER_WORKER__SLOTS"] == "2" and "MUSTER_WORKER__USER" not in environment
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (Given(), "url_missing"),
+        (Given(url="8080"), "url_missing"),
+        (Given(url=URL, id="two words"), "bad_id"),
+        (Given(url=URL, labels="rack"), "bad_labels"),
+        (Given(url=URL, slots=5000), "bad_slots"),
+    ],
+)
+def test_what_cannot_be_is_told_by_its_option(tmp_path: Path, given: Given, code: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        resolve(given, tmp_path)
+    assert refused.value.code == code and (refused.value.place or "").startswith("--")
+
+
+async def test_without_a_token_only_who_has_joined_before_goes_on(tmp_path: Path) -> None:
+    joining = Joining(url=URL, id="one", address="127.0.0.1")
+    with pytest.raises(Rejected, match="has not joined yet"):
+        await join_here(joining, None, tmp_path, _Clock())
+    badge = load_badge(tmp_path / "identity")
+    badge.keep(_credentials(NOW + timedelta(hours=3)))
+    assert is_good(await join_here(joining, None, tmp_path, _Clock()), NOW)
+    for name in (KEPT, "identity/seed", "identity/credentials.json"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    badge.keep(_credentials(NOW - timedelta(minutes=1)))
+    with pytest.raises(Rejected, match="ran out at 2026-11-22 11:59"):
+        await join_here(joining, None, tmp_path, _Clock())
+
+
+async def test_a_bus_that_only_the_platforms_machine_reaches_is_told(tmp_path: Path) -> None:
+    joining = Joining(url="http://192.0.2.7:8080", id="one", address="192.0.2.8")
+    (tmp_path / "identity").mkdir()
+    load_badge(tmp_path / "identity").keep(_credentials(NOW + timedelta(hours=3)))
+    with pytest.raises(Rejected, match="WORKER_NATS_URL") as refused:
+        await join_here(joining, None, tmp_path, _Clock())
+    assert refused.value.code == "bus_unreachable"
+
+
+def test_a_unit_joins_by_the_folder_alone(tmp_path: Path) -> None:
+    unit = systemd_unit(Joining(url=URL, id="one", address="127.0.0.1"), tmp_path)
+    assert f"worker join --directory {tmp_path}\n" in unit and "token" not in unit
+
+
+@pytest.mark.parametrize(
+    ("worker", "platform", "fits"),
+    [("0.1.0", "0.1.7", True), ("0.2.0", "0.1.0", False), ("1.0.0", "0.1.0", False), ("0.1", "0.1.3", True)],
+)
+def test_versions_fit_by_their_first_two_numbers(worker: str, platform: str, fits: bool) -> None:
+    if fits:
+        check_fits(worker, platform)
+        return
+    with pytest.raises(Rejected, match=f"this worker is muster-platform {worker}") as refused:
+        check_fits(worker, platform)
+    assert refused.value.hint and ".".join(platform.split(".")[:2]) in refused.value.hint
+
+
+def _credentials(until: datetime) -> Credentials:
+    return Credentials.model_validate(
+        {"worker": "one", "jwt": "e30.e30.x", "nats_url": "nats://127.0.0.1:4222", "expires_at": until}
+    )
