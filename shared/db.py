@@ -181,6 +181,17 @@ def _is_retried(state: str | None) -> bool:
     return state is not None and (state[:2] in _RETRIED_CLASSES or state in _RETRIED_STATES)
 
 
+def deletion_tables(op: Any, schema: str) -> None:
+    """In a migration: what is being deleted, and the ids of what was, which outlive their tenant (`shared.deleting`)."""
+    op.execute(f"CREATE TABLE {schema}.gone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())")
+    op.execute(f"GRANT SELECT, INSERT ON {schema}.gone TO {schema}_tenant, {schema}_system")
+    op.execute(
+        f"CREATE TABLE {schema}.doomed (operation uuid PRIMARY KEY, tenant uuid NOT NULL, scope text NOT NULL,"
+        " target uuid NOT NULL, workspace text, is_forced boolean NOT NULL, by text NOT NULL, asked_at timestamptz NOT NULL)"
+    )
+    protect(op, schema, "doomed")
+
+
 def remember_entities(op: Any, schema: str) -> None:
     """In a migration: which entity's state an outbox row holds, so that the newest of each can be kept. Repeating it changes nothing."""
     op.execute(f"ALTER TABLE {schema}.outbox ADD COLUMN IF NOT EXISTS entity text")

@@ -34,6 +34,12 @@ class Driver:
             rows: Sequence[Row] = await self._connection.fetch(sql, *arguments)
         return rows
 
+    async def run(self, sql: str, *arguments: object) -> int:
+        """Run a statement that returns no rows, and return how many it affected."""
+        with _storable():
+            said: str = await self._connection.execute(sql, *arguments)
+        return int(said.rsplit(" ", 1)[-1])
+
     async def copy(
         self, table: str, schema: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     ) -> None:

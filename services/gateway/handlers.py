@@ -7,9 +7,11 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from services.gateway.core.webhooks import name_of
+from services.gateway.deletions import Deletions
 from services.gateway.feed import Feed
-from services.gateway.store import events, models, projections, registry, webhooks
+from services.gateway.store import events, models, projections, registry
 from services.gateway.store.events import NewEvent
+from services.gateway.telling import later, tell
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
 from shared.errors import Broken
@@ -24,6 +26,7 @@ from shared.messages.checkpoints import (
     CheckpointEvent,
     CheckpointSaved,
 )
+from shared.messages.deletions import EntityDeleted
 from shared.messages.models import ModelChanged, VersionChanged
 from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
@@ -47,6 +50,7 @@ class Projections:
 
     feed: Feed
     wake_sender: Callable[[], None]
+    deletions: Deletions
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
@@ -60,6 +64,8 @@ class Projections:
             for name in [name_of("experiment", "changed", applied.before, message.state)]
         ]
         await self._tell(unit, tenant, told)
+        if any(message.final for message in _messages(batch)):
+            unit.then(later(self.deletions.wake))
 
     async def on_trial_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
@@ -139,6 +145,7 @@ class Projections:
         tenant = _tenant(unit)
         for message in _messages(batch):
             await events.save_refusal(unit.connection, tenant, unit.now, message)
+            await self.deletions.refuse(unit, message)
         unit.then(partial(self.feed.changed, tenant, 0))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
@@ -164,24 +171,19 @@ class Projections:
         return tenant
 
     async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:
-        if not told:
-            return
-        last, is_heard = await events.append_events(unit.connection, tenant, unit.now, told)
-        unit.then(partial(self.feed.changed, tenant, last))
-        if is_heard and await webhooks.intend(unit.connection, tenant, unit.now, told, last):
-            unit.then(self._wake_sender)
-
-    async def _wake_sender(self) -> None:
-        self.wake_sender()
+        await tell(unit, tenant, told, self.feed, self.wake_sender)
 
 
-def handlers_of(feed: Feed, wake_sender: Callable[[], None]) -> Mapping[type[Event] | type[Command], Handler]:
+def handlers_of(
+    feed: Feed, wake_sender: Callable[[], None], deletions: Deletions
+) -> Mapping[type[Event] | type[Command], Handler]:
     """Which method takes which event."""
-    on = Projections(feed, wake_sender)
+    on = Projections(feed, wake_sender, deletions)
     return {
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,
         experiment_messages.OperationRefused: on.on_refused,
+        EntityDeleted: deletions.on_deleted,
         RequestRanked: on.on_ranked,
         RunGranted: partial(on.on_run, "granted"),
         RunResized: partial(on.on_run, "resized"),

@@ -18,6 +18,7 @@ from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
 from services.gateway.core.permissions import ADMIN, OPERATOR
 from services.gateway.core.tokens import derive_key, hash_token
+from services.gateway.deletions import Deletions
 from services.gateway.feed import Feed
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
@@ -36,7 +37,15 @@ from services.gateway.rpc.server import Rpc
 from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.sign_in_file import load_sign_in
-from services.gateway.store import access, deliveries, events, founding, ordered, sign_in as sessions
+from services.gateway.store import (
+    access,
+    deletions as deletion_store,
+    deliveries,
+    events,
+    founding,
+    ordered,
+    sign_in as sessions,
+)
 from services.gateway.streams import OpenStreams
 from services.gateway.tails import Tails
 from services.gateway.tls import Tls, TlsFiles
@@ -84,7 +93,9 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
     process.start("webhooks", sender.run, sender.stop)
 
-    events_in = Consumer(bus, units, "gateway", handlers_of(feed, sender.wake), linger_s=LINGER_S)
+    deletions = Deletions(units, feed, clock, sender.wake)
+    process.start("deletions", deletions.run)
+    events_in = Consumer(bus, units, "gateway", handlers_of(feed, sender.wake, deletions), linger_s=LINGER_S)
     commands_in = Consumer(bus, units, "gateway", republishing("gateway"))
     stopping = asyncio.Event()
     process.start("events", lambda: events_in.run(stopping), _setter(stopping))
@@ -101,7 +112,19 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     providers = Providers(rules.providers, http, clock)
     passwords = Passwords(derive_key(pepper, "password")) if own.passwords else None
     sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
-    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, sender.wake, sign_in)
+    doors = make_doors(
+        settings,
+        database,
+        units,
+        bus,
+        feed,
+        clock,
+        keys,
+        http,
+        auditor,
+        (sender.wake, deletions.wake),
+        sign_in,
+    )
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
@@ -144,10 +167,10 @@ def make_doors(
     keys: Keys,
     http: aiohttp.ClientSession,
     auditor: Auditor,
-    wake_sender: Callable[[], None],
+    wakes: tuple[Callable[[], None], Callable[[], None]],
     sign_in: SignIn,
 ) -> Doors:
-    """What operations reach."""
+    """What operations reach; `wakes`: the senders to webhooks, and what carries out deletions."""
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
@@ -161,7 +184,8 @@ def make_doors(
         clock=clock,
         keys=keys,
         http=http,
-        wake_sender=wake_sender,
+        wake_sender=wakes[0],
+        wake_deletions=wakes[1],
         webhooks=own.webhooks,
         uploads=spool,
         validate_timeout_s=own.validate_timeout_s,
@@ -260,6 +284,7 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     async with database.system() as connection:
         await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
+        await deletion_store.sweep(connection, clock.now(), _KEYS_KEPT)
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
         await sessions.sweep(connection, clock.now())

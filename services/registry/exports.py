@@ -119,7 +119,7 @@ class Exports(Generic[Q]):
 
     def _answer(self, tenant: TenantId, export: UUID, manifest: _Manifest, first: int) -> Exported:
         """A page of its files."""
-        below, end = f"{_prefix(tenant, export)}{manifest.attempt}/", first + FILES_PER_PAGE
+        below, end = f"{prefix_of(tenant, export)}{manifest.attempt}/", first + FILES_PER_PAGE
         files = tuple(
             FileLink(**file.model_dump(), url=self._links.read(f"{below}{file.path}"))
             for file in manifest.files[first:end]
@@ -157,7 +157,7 @@ class Exports(Generic[Q]):
     async def _write(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> _Manifest:
         attempt = new_id(self._clock)
         async with self._turns.of(tenant):
-            writer = _Writer(self._objects, f"{_prefix(tenant, export)}{attempt}/", question.format)
+            writer = _Writer(self._objects, f"{prefix_of(tenant, export)}{attempt}/", question.format)
             async for rows in self._source.read(tenant, question):
                 await writer.add(rows)
             await writer.end()
@@ -208,9 +208,10 @@ async def sweep(objects: ObjectStore, clock: Clock) -> None:
     await objects.delete_many(old)
 
 
-def _prefix(tenant: TenantId, export: UUID) -> str:
-    return f"{EXPORTS}{tenant}/{export}/"
+def prefix_of(tenant: TenantId, export: UUID | None = None) -> str:
+    """Where an export lies; without one, all of the tenant's."""
+    return f"{EXPORTS}{tenant}/{export}/" if export else f"{EXPORTS}{tenant}/"
 
 
 def _manifest_key(tenant: TenantId, export: UUID) -> str:
-    return f"{_prefix(tenant, export)}manifest"
+    return f"{prefix_of(tenant, export)}manifest"

@@ -9,14 +9,22 @@ from services.registry.core.fencing import is_stale
 from services.registry.store import checkpoints, trials
 from services.registry.store.trials import StoredRun
 from shared.bus import Unit
-from shared.errors import Broken
-from shared.messages.runs import AllocationFacts
+from shared.deleting import is_gone
+from shared.errors import Broken, Rejected
+from shared.messages.runs import RUN_DELETED, AllocationFacts
+
+DELETED = "its experiment was deleted; nothing more of it is taken"
 
 
 async def grant(unit: Unit, facts: AllocationFacts) -> list[StoredRun]:
     """Make a run known and fence its predecessors; return the trial's runs, the trial locked."""
     await trials.save_grant(unit.connection, facts, unit.now)
     return await refresh(unit, facts.trial_id)
+
+
+async def is_deleted(unit: Unit, facts: AllocationFacts) -> bool:
+    """Whether all that the run was part of is gone: nothing of it is taken, or made known again."""
+    return await is_gone(unit, "registry", facts.experiment_id, facts.tenant)
 
 
 async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
@@ -32,6 +40,8 @@ async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, lis
     """Return the asking run and all runs of its trial, the trial locked; makes it known when no event has yet."""
     known = await trials.lock_trial(unit.connection, facts.trial_id)
     if not any(run.run == facts.run_id for run in known):
+        if await is_deleted(unit, facts):
+            raise Rejected(RUN_DELETED, DELETED)
         known = await grant(unit, facts)
     for run in known:
         if run.run == facts.run_id:

@@ -9,13 +9,12 @@ from uuid import UUID
 import structlog
 
 from services.registry import fences
+from services.registry.chunking import chunks_of, current_points
 from services.registry.combiner import Combiner
-from services.registry.core.chunks import Columns, Point, roll_up_of, split, to_packed, to_plain
 from services.registry.core.logs.lines import Line
 from services.registry.core.marks import FIRST_RECORD
 from services.registry.core.names import Refusal, choose_new_series
 from services.registry.core.summary import summarise
-from services.registry.core.supersede import is_current
 from services.registry.facts import Facts
 from services.registry.incoming import Batch, Incoming, read_batch
 from services.registry.live import Hints
@@ -27,17 +26,16 @@ from shared import faults, telemetry
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver
-from shared.errors import Broken, Rejected, Transient
+from shared.errors import Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, ValidationStored
-from shared.messages.runs import AllocationFacts
+from shared.messages.runs import RUN_DELETED, AllocationFacts
 
 BEFORE_REPLY = faults.register("registry.before_reply")
-PACKED_FROM = 1_000
-"""Points of a series in one batch; fewer are joined later."""
 KEPT_RUNS = 5_000
 KEPT_SOURCES = 50_000
 REFUSED_CHARACTERS = 2_000
+MISSING_RETRY_S = 0.5
 _log = structlog.get_logger()
 
 Source = tuple[UUID, str, str]
@@ -88,6 +86,8 @@ class Reports:
         except Transient as error:
             return Mark(next=batch.first, retry_after_s=error.retry_after_s)
         except Rejected as error:
+            if error.code == RUN_DELETED:
+                return _untaken(batch.first + len(batch.records))
             if error.code != "unstorable":
                 raise
             mark = await self._skip(facts, incoming, error)
@@ -106,29 +106,48 @@ class Reports:
     async def _store(self, tenant: TenantId, batches: Sequence[Incoming]) -> list[Mark]:
         async with self._units.tenant(tenant) as unit:
             driver = Driver.of(unit.connection)
-            await self._register(unit, driver, batches)
+            deleted = await self._register(unit, driver, batches)
             moved = await reports.move_marks(driver, [batch.sent for batch in batches])
             taken = [_Taken(batch, mark) for batch, mark in zip(batches, moved, strict=True) if mark.is_moved]
             if taken:
                 await self._store_points(unit, driver, tenant, taken)
                 await self._store_validations(unit, driver, tenant, taken)
                 await self._store_lines(unit, driver, tenant, taken)
-        return [_mark(batch, mark) for batch, mark in zip(batches, moved, strict=True)]
+        return [
+            _untaken(batch.sent.after) if batch.sent.run in deleted else self._mark(batch, mark)
+            for batch, mark in zip(batches, moved, strict=True)
+        ]
 
-    async def _register(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> None:
-        """Make sources known that this process has not met, and their runs when no event did.
+    async def _register(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> set[UUID]:
+        """Make sources known that this process has not met, and their runs when no event did; return those runs that were deleted.
 
         Before any mark moves: locks are taken trial first, marks last, here as everywhere.
         """
         new = [batch for batch in batches if _source(batch) not in self._sources]
         if not new:
-            return
+            return set()
         known = await reports.load_known_runs(driver, [batch.sent.run for batch in new])
         unknown = {batch.sent.run: batch.facts for batch in new if batch.sent.run not in known}
+        deleted: set[UUID] = set()
         for facts in sorted(unknown.values(), key=lambda one: one.trial_id):
-            await fences.grant(unit, facts)
+            if await fences.is_deleted(unit, facts):
+                deleted.add(facts.run_id)
+            else:
+                await fences.grant(unit, facts)
         await reports.register_sources(driver, [batch.sent for batch in new])
-        unit.then(partial(self._keep_sources, [_source(batch) for batch in new]))
+        kept = [_source(batch) for batch in new if batch.sent.run not in deleted]
+        unit.then(partial(self._keep_sources, kept))
+        return deleted
+
+    def _mark(self, batch: Incoming, moved: Moved) -> Mark:
+        """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
+        if moved.next_record is None:
+            # Its run went after this process had met it; when it comes again, the run is looked for.
+            self._sources.pop(_source(batch), None)
+            return Mark(next=batch.sent.first, retry_after_s=MISSING_RETRY_S)
+        told = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
+        refused = " ".join(told)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
+        return Mark(next=moved.next_record, refused=refused or None)
 
     async def _keep_sources(self, sources: Sequence[Source]) -> None:
         self._sources |= dict.fromkeys(sources)
@@ -146,8 +165,8 @@ class Reports:
             for key, points in one.batch.points.items():
                 if (number := known.get(key)) is None:
                     continue
-                chunks.extend(_chunks(number, points))
-                if summary := summarise(_current(points, one.moved.superseded_after)):
+                chunks.extend(chunks_of(number, points))
+                if summary := summarise(current_points(points, one.moved.superseded_after)):
                     summaries.append((number, summary))
         if chunks:
             await reports.save_chunks(driver, tenant, unit.now.date(), chunks, summaries)
@@ -246,23 +265,13 @@ class Reports:
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
 
 
+def _untaken(following: int) -> Mark:
+    """The mark of a deleted run's source: its journal waits for nothing."""
+    return Mark(next=following, refused=f"{RUN_DELETED}: {fences.DELETED}")
+
+
 def _source(batch: Incoming) -> Source:
     return batch.sent.run, batch.sent.worker, batch.sent.stream
-
-
-def _chunks(series: int, points: Sequence[Point]) -> list[ChunkRow]:
-    """What a series' points are stored as: together as they came, or packed where a worker had much to send."""
-    if len(points) < PACKED_FROM:
-        steps = [step for _, step, _, _ in points]
-        return [ChunkRow(series, len(points), min(steps), max(steps), to_plain(points))]
-    return [
-        ChunkRow(series, len(part), *part.span, to_packed(part), roll_up_of(part))
-        for part in split(Columns.of(points).sorted())
-    ]
-
-
-def _current(points: Sequence[Point], boundary: int | None) -> list[tuple[int, float]]:
-    return [(step, value) for _, step, _, value in points if is_current(step, boundary)]
 
 
 def _parts(lines: Sequence[Line]) -> list[Sequence[Line]]:
@@ -284,12 +293,3 @@ def _validation_stored(one: _Taken, number: int, step: int, values: dict[str, fl
         worker=one.batch.worker,
         stale=one.moved.is_stale,
     )
-
-
-def _mark(batch: Incoming, moved: Moved) -> Mark:
-    """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
-    if moved.next_record is None:
-        raise Broken(f"run {batch.sent.run} was stored and its mark cannot be read")
-    told = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
-    refused = " ".join(told)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
-    return Mark(next=moved.next_record, refused=refused or None)

@@ -10,6 +10,7 @@ from services.registry import exports
 from services.registry.announcements import Announcements
 from services.registry.commits import Commits
 from services.registry.curation import Curation
+from services.registry.deleting import Estate
 from services.registry.exportable import Points, Trials
 from services.registry.exports import Exports
 from services.registry.facts import AskedFacts
@@ -35,6 +36,7 @@ from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
+from shared.deleting import Deleting
 from shared.garbage import collect_rarely
 from shared.loops import repeat
 from shared.messages.exports import ExportMetrics, ExportTable
@@ -99,6 +101,8 @@ async def compose(settings: Settings, process: Process) -> None:
     packing = Packing(units, clock, wanted.detail_points_days)
     media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
     log_packer = _log_packer(wanted, units, objects, log_reader, clock)
+    link_life = timedelta(seconds=wanted.link_life_s)
+    deleting = Deleting(units, NAME, Estate(units, objects, upkeep, media_retention, log_packer, link_life))
     parts = (
         reports,
         requests,
@@ -125,7 +129,8 @@ async def compose(settings: Settings, process: Process) -> None:
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
-    _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
+    process.start("deleting", deleting.run)
+    _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
     await _answer(process, bus, answers)
     process.check("bus", lambda: bus.connected)
     process.mark_ready()

@@ -3,6 +3,7 @@
 Each is idempotent and guarded, so that replicas may run them side by side. No object is touched inside a transaction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -13,11 +14,21 @@ from services.registry import events, fences
 from services.registry.core.checkpoint import Trigger
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
 from services.registry.retention import Retention
-from services.registry.store import artifacts, checkpoints, collection, objects, storage, trials, workspaces
+from services.registry.store import (
+    artifacts,
+    checkpoints,
+    collection,
+    deleting,
+    objects,
+    storage,
+    trials,
+    workspaces,
+)
 from services.registry.store.checkpoints import Checkpoint
 from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
+from shared.driver import Driver
 from shared.ids import TenantId, derived_id
 from shared.objects import ObjectStore
 
@@ -80,7 +91,7 @@ class Upkeep:
             faults.point(BEFORE_DELETE)
             for one in due:
                 if not one.is_clean:
-                    await _delete_below(self.objects, upload_prefix(one.tenant, one.id))
+                    await delete_below(self.objects, upload_prefix(one.tenant, one.id))
                     await self._delete_copies(one)
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
@@ -97,15 +108,18 @@ class Upkeep:
                 before = self.clock.now() - self.unused_for
                 due = await objects.load_unused(unit.connection, before, AT_ONCE)
             for tenant in sorted({one.tenant for one in due}):
-                keys = [one.key for one in due if one.tenant == tenant]
-                async with self.units.tenant(TenantId(tenant)) as unit:
-                    going = await objects.let_go(unit.connection, keys)
-                await self.objects.delete_many(going)
-                async with self.units.tenant(TenantId(tenant)) as unit:
-                    gone_bytes = await objects.save_gone(unit.connection, going)
-                    await storage.add_used(unit.connection, tenant, -gone_bytes)
+                await self.drop(TenantId(tenant), [one.key for one in due if one.tenant == tenant])
             if len(due) < AT_ONCE:
                 return
+
+    async def drop(self, tenant: TenantId, keys: Sequence[str]) -> None:
+        """Delete those of a tenant's objects to which nothing refers."""
+        async with self.units.tenant(tenant) as unit:
+            going = await objects.let_go(unit.connection, keys)
+        await self.objects.delete_many(going)
+        async with self.units.tenant(tenant) as unit:
+            gone_bytes = await objects.save_gone(unit.connection, going)
+            await storage.add_used(unit.connection, tenant, -gone_bytes)
 
     async def sweep(self) -> None:
         """Delete what signed URLs left behind, and count what was kept uncounted."""
@@ -114,6 +128,7 @@ class Upkeep:
                 await storage.add_used(unit.connection, tenant, more_bytes)
         await sweep_incoming(self.objects, self.clock.now())
         await self._drop_unconfirmed()
+        await self._sweep_litter()
         while True:
             async with self.units.system() as unit:
                 before = self.clock.now() - INCOMING_FOR
@@ -134,6 +149,18 @@ class Upkeep:
         async with self.units.system() as unit:
             await artifacts.save_uploads_gone(unit.connection, going)
 
+    async def _sweep_litter(self) -> None:
+        """Below what was deleted, what came by URLs that were good for a while longer."""
+        async with self.units.system() as unit:
+            due = await deleting.load_litter(Driver.of(unit.connection), self.clock.now())
+        for prefix in due:
+            found = [one.key async for one in self.objects.list(prefix)]
+            async with self.units.system() as unit:
+                shared = await objects.load_shared(unit.connection, found)
+            await self.objects.delete_many([key for key in found if key not in shared])
+        async with self.units.system() as unit:
+            await deleting.save_swept(Driver.of(unit.connection), due)
+
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""
         copies = [one.key async for one in self.objects.list(kept_prefix(checkpoint.tenant, checkpoint.id))]
@@ -144,10 +171,11 @@ class Upkeep:
 
 async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:
     """Delete uploads that nobody committed, and what was sent again after a commit, once they are old."""
-    await _delete_below(objects, INCOMING, now - INCOMING_FOR)
+    await delete_below(objects, INCOMING, now - INCOMING_FOR)
 
 
-async def _delete_below(objects: ObjectStore, prefix: str, before: datetime | None = None) -> None:
+async def delete_below(objects: ObjectStore, prefix: str, before: datetime | None = None) -> None:
+    """Delete all objects whose keys begin so, or those that are older than that."""
     found = [one async for one in objects.list(prefix) if before is None or one.modified < before]
     await objects.delete_many([one.key for one in found])
 

@@ -55,6 +55,10 @@ def _take_up_quotas(cluster: Cluster, rules: Rules) -> None:
     for pool, path, quota in rules.quotas:
         if pool in cluster.pools and cluster.pools[pool].shares.quotas.get(path, NO_QUOTA) != quota:
             wishes.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota)
+    kept = {(pool, path) for pool, path, _ in rules.quotas}
+    ruled = {(name, path) for name, known in cluster.pools.items() for path in known.shares.quotas}
+    for name, path in ruled - kept:
+        wishes.on_quota(cluster, name, path, None)  # of what was deleted
 
 
 def _take_up_reservations(cluster: Cluster, rules: Rules) -> None:

@@ -8,6 +8,7 @@ from services.scheduler.budgets import Budgets
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
+from services.scheduler.deleting import is_deleted
 from services.scheduler.explaining import Explaining
 from services.scheduler.joining import Joining
 from services.scheduler.listing import page_of
@@ -21,7 +22,8 @@ from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.db import Database
-from shared.errors import NotFound
+from shared.driver import Driver
+from shared.errors import NotFound, Rejected
 from shared.ids import PoolName, RunId
 from shared.messages.budgets import GetBudgets, SetBudget
 from shared.messages.plans import GetOutlook, Outlook
@@ -34,7 +36,7 @@ from shared.messages.queue import (
     ValidatePlacement,
 )
 from shared.messages.reservations import GetReservations
-from shared.messages.runs import AllocationFacts, GetAllocation
+from shared.messages.runs import RUN_DELETED, AllocationFacts, GetAllocation
 from shared.messages.usage import GetUsage, UsagePage
 from shared.messages.workers import GetWorkerKey, IssueJoin, Join, Renew, WorkerView
 
@@ -122,6 +124,8 @@ class Queries:
     async def _stored_allocation(self, run: RunId) -> AllocationFacts:
         async with self.database.system() as connection:
             found = await load_allocation(connection, run)
+            if found is None and await is_deleted(Driver.of(connection), run):
+                raise Rejected(RUN_DELETED, f"run {run} is of an experiment that was deleted")
         if found is None:
             raise NotFound(f"run {run}")
         return found

@@ -13,6 +13,7 @@ import structlog
 from services.scheduler.budgets import Budgets
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
+from services.scheduler.deleting import Estate
 from services.scheduler.dispatch import Dispatch
 from services.scheduler.explaining import Explaining
 from services.scheduler.handlers import Handlers
@@ -28,6 +29,7 @@ from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
+from shared.deleting import Deleting
 from shared.errors import Conflict, Transient
 from shared.garbage import collect_rarely, uncollected
 from shared.ids import PoolName, new_id
@@ -151,7 +153,9 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     queries = Queries(cycle, pulse, joining, explaining, budgets, parts.database, parts.clock)
     handlers = Handlers(cycle)
     events = Consumer(parts.bus, parts.units, NAME, handlers.events())
-    commands = Consumer(parts.bus, parts.units, NAME, {**handlers.commands(), **republishing(NAME)})
+    deleting = Deleting(parts.units, NAME, Estate(cycle))
+    taken = {**handlers.commands(), **deleting.handlers(), **republishing(NAME)}
+    commands = Consumer(parts.bus, parts.units, NAME, taken)
     # Everything that was owed to workers before is sent again: their sets carry a new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
     # Heartbeats are not shared out: a frozen leader would swallow some of what keeps its successor's workers alive.
@@ -167,6 +171,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             reconcile(cycle, parts.database, over),
             budgets.run(over),
             prune(parts.database, parts.clock, parts.keep_usage, over),
+            deleting.run_until(over),
             _end_with(ended, over),
         ]
         try:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
+from services.searcher.deleting import Estate
 from services.searcher.desk import Desk
 from services.searcher.drivers import Drivers
 from services.searcher.handlers import CommandHandlers, EventHandlers
@@ -15,6 +16,7 @@ from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database, migrate
+from shared.deleting import Deleting
 from shared.process import Process
 
 NAME = "searcher"
@@ -33,6 +35,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     desk = Desk(Searches(own.cached_searches, own.save_every), bus)
     drivers = Drivers(database, units, desk, clock)
     loops = Loops(units, desk, drivers, clock, own)
+    deleting = Deleting(units, NAME, Estate())
 
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
@@ -41,7 +44,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     await process.enter(Responder(bus, NAME, {**queries.answers(), **drivers.answers()}))
     for name, handlers in (
         ("events", EventHandlers(desk).handlers()),
-        ("commands", {**CommandHandlers(desk).handlers(), **republishing(NAME)}),
+        ("commands", {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}),
     ):
         consumer, stopping = Consumer(bus, units, NAME, handlers), asyncio.Event()
         process.start(name, _running(consumer, stopping), _setting(stopping))
@@ -50,6 +53,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     process.start("budgets", loops.keep_budgets)
     process.start("settle", loops.settle)
     process.start("undriven", loops.end_undriven)
+    process.start("deleting", deleting.run)
     process.mark_ready()
 
 

@@ -16,17 +16,21 @@ class Inbox:
 
     def __init__(self, consumer: str, schema: str) -> None:
         self._consumer = consumer
+        # What tells of something that was deleted here is dropped with its first delivery: it would make it anew.
         self._insert = (
             f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
-            " SELECT $1::uuid, $2::text, unnest($3::uuid[]) ON CONFLICT DO NOTHING RETURNING message_id"
+            " SELECT $1::uuid, $2::text, one.id FROM unnest($3::uuid[], $4::uuid[]) AS one (id, about)"
+            f" WHERE NOT EXISTS (SELECT FROM {schema}.gone WHERE gone.id IN (one.about, $1))"
+            " ON CONFLICT DO NOTHING RETURNING message_id"
         )
 
     async def take(self, unit: Unit, tenant: TenantId, group: Sequence[Arrived]) -> list[Delivery[Any]]:
-        """Enters the group and returns those that were not there, each once however often it is in the group."""
+        """Enters the group and returns those that were not there, each once however often it is in the group; none of what was deleted."""
         deliveries: dict[UUID, Delivery[Any]] = {}
         for found in group:
             deliveries.setdefault(found.delivery.envelope.id, found.delivery)
         driver = Driver.of(unit.connection)
-        inserted = await driver.fetch(self._insert, tenant, self._consumer, list(deliveries))
+        about = [delivery.envelope.correlation for delivery in deliveries.values()]
+        inserted = await driver.fetch(self._insert, tenant, self._consumer, list(deliveries), about)
         fresh = {row["message_id"] for row in inserted}
         return [delivery for id_, delivery in deliveries.items() if id_ in fresh]

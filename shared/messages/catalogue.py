@@ -4,6 +4,7 @@ from shared.messages import (
     allocations,
     budgets,
     checkpoints,
+    deletions,
     experiments,
     exports,
     files,
@@ -147,6 +148,8 @@ ALL: tuple[type[Message], ...] = (
     instances.GetCosts,
     plans.GetProvided,
     plans.PlanExperiment,
+    *deletions.BY_OWNER.values(),
+    deletions.EntityDeleted,
     *republish.BY_OWNER.values(),
 )
 

@@ -10,6 +10,8 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 from shared.messages.base import Event, Query
 from shared.messages.specs import Member, Signal
 
+RUN_DELETED = "run_deleted"
+"""The code of who is asked about a run of what was deleted: nobody waits for it to come."""
 RunOutcome = Literal[
     "completed",
     "stopped",

@@ -2,9 +2,12 @@
 
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
+from muster.errors import MusterError, NotFound
 from tests.chaos.breaking import SERVICES, Breaking, books_balance
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
@@ -57,3 +60,25 @@ def test_of_two_replicas_either_may_die(platform: Breaking, service: str) -> Non
         second.kill()
         assert platform.ended(made).state == "completed"
         books_balance(platform, made, 4, STEPS)
+
+
+def test_a_deletion_comes_to_its_end_whoever_dies(platform: Breaking) -> None:
+    kept = platform.create(hyperparameters={"x": 1.0, "steps": 2, "pace_s": 0.0})
+    made = platform.create(hyperparameters={"x": 1.0, "steps": 5000, "pace_s": 0.05})
+    platform.until(lambda: platform.step_of(made) >= 2)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(platform.client.experiments.delete, made.id)
+        for service in ("searcher", "gateway", "registry", "scheduler"):
+            time.sleep(0.7)
+            platform.kill(service)
+        with suppress(MusterError):  # its answer may be lost, and it may take longer than a client waits
+            asked.result()
+
+    def is_gone() -> bool:
+        with suppress(NotFound):
+            return bool(platform.client.experiments.get(made.id).id != made.id)
+        return True
+
+    platform.until(is_gone)
+    assert platform.ended(kept).state == "completed"
+    books_balance(platform, kept, 1, 2)

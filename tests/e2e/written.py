@@ -38,7 +38,7 @@ async def everything(places: Places) -> AsyncIterator[tuple[str, bytes]]:
     for found in (_files(places.home), _command_lines(places.home), _objects(places), _figures(places)):
         for each in found:
             yield each
-    async for each in _rows(places):
+    async for each in rows(places):
         yield each
     async for each in _messages(places):
         yield each
@@ -63,17 +63,26 @@ def _command_lines(home: Path) -> Iterator[tuple[str, bytes]]:
             yield f"command line of {words[:4]}", " ".join(words).encode()
 
 
-def _objects(places: Places) -> Iterator[tuple[str, bytes]]:
-    store = Minio(
+def object_names(places: Places) -> list[str]:
+    """The keys of all stored objects."""
+    return [str(entry.object_name) for entry in _store(places).list_objects(BUCKET, recursive=True)]
+
+
+def _store(places: Places) -> Minio:
+    return Minio(
         f"127.0.0.1:{places.ports['s3'][0]}",
         "muster-admin",
         places.secret("s3-admin-key"),
         secure=False,
         region="us-east-1",
     )
-    for entry in store.list_objects(BUCKET, recursive=True):
-        answer = store.get_object(BUCKET, str(entry.object_name))
-        yield f"object {entry.object_name}", _opened(answer.read())
+
+
+def _objects(places: Places) -> Iterator[tuple[str, bytes]]:
+    store = _store(places)
+    for name in object_names(places):
+        answer = store.get_object(BUCKET, name)
+        yield f"object {name}", _opened(answer.read())
         answer.close()
         answer.release_conn()
 
@@ -86,7 +95,7 @@ def _figures(places: Places) -> Iterator[tuple[str, bytes]]:
         yield f"figures of {service}", answer.content
 
 
-async def _rows(places: Places) -> AsyncIterator[tuple[str, bytes]]:
+async def rows(places: Places) -> AsyncIterator[tuple[str, bytes]]:
     """Every row of every schema, as the administrator sees it: no policy narrows it."""
     database = await asyncpg.connect(
         on_database(PostgresServer(Home(places.home)).administrator_url, DATABASE)
@@ -98,10 +107,10 @@ async def _rows(places: Places) -> AsyncIterator[tuple[str, bytes]]:
         )
         assert len(tables) > 50
         for table in (str(row["name"]) for row in tables):
-            rows = await database.fetch(f"SELECT * FROM {table}")
+            found = await database.fetch(f"SELECT * FROM {table}")
             yield (
                 f"table {table}",
-                b"\n".join(_opened(_bytes(value)) for row in rows for value in row.values()),
+                b"\n".join(_opened(_bytes(value)) for row in found for value in row.values()),
             )
     finally:
         await database.close()

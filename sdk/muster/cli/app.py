@@ -1,7 +1,6 @@
 """The root of `muster`: the nouns, the commands that other packages bring, and the one place where errors end."""
 
 import sys
-from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from muster.cli import (
     budget,
     checkpoint,
     cluster,
+    deleting,
     experiment,
     exports,
     importing,
@@ -38,9 +38,9 @@ from muster.cli import (
 )
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command, verb
-from muster.errors import MusterError, Rejected
+from muster.cli.plugins import PLUGINS, Plugin, plugins
+from muster.errors import MusterError
 
-PLUGINS = "muster.commands"
 SHORTHANDS = {
     "e": "experiment",
     "exp": "experiment",
@@ -74,6 +74,7 @@ ORDER = (
     "user",
     "group",
     "role",
+    "workspace",
     "tenant",
     "webhook",
     "import",
@@ -83,16 +84,6 @@ ORDER = (
     "logout",
     "whoami",
 )
-KNOWN_HELP = {
-    "up": "Start the platform on this machine.",
-    "down": "Stop the platform on this machine.",
-    "status": "Show what runs on this machine, and its memory.",
-    "deadletters": "List, show, send again or drop messages that no handler could take.",
-    "prices": "Bring the prices of rented machines into the catalogue.",
-    "keys": "Make the keys that services and workers sign in with.",
-    "republish": "Have services say again how their entities are, for a consumer that is new.",
-    "simulate": "Try a scheduling policy on a workload, in virtual time.",
-}
 EPILOG = (
     "Every command takes --json and --debug. Exit codes: 0 done, 1 the experiment failed, 2 wrong command line, "
     "3 refused, 4 not found, 5 conflict, 6 not reachable or busy (try again), 7 a fault of Muster, 130 interrupted."
@@ -103,58 +94,15 @@ class Root(TyperGroup):
     """The root group: knows shorthands, and loads other packages' commands only when they are called."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        return [*ORDER, *sorted(_plugins().keys() - set(ORDER))]
+        return [*ORDER, *sorted(plugins(PLUGINS).keys() - set(ORDER))]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:  # type: ignore[override]
         name = SHORTHANDS.get(cmd_name, cmd_name)
         own = super().get_command(ctx, name)
         if own is not None:
             return own  # type: ignore[return-value]
-        plugin = _plugins().get(name)
+        plugin = plugins(PLUGINS).get(name)
         return None if plugin is None else Plugin(plugin)
-
-
-class Plugin(TyperCommand):
-    """Stands for a command of another package until it is called: `--help` of the root must stay quick."""
-
-    def __init__(self, entry: EntryPoint) -> None:
-        super().__init__(
-            entry.name, help=KNOWN_HELP.get(entry.name, f"From {entry.value.partition(':')[0]}.")
-        )
-        self._entry = entry
-
-    def make_context(self, info_name, args, parent=None, **extra):  # type: ignore[no-untyped-def]
-        """Parse `args` with the real command, and invoke that."""
-        return load_plugin(self._entry).make_context(info_name, args, parent=parent, **extra)
-
-    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        """Run the real command, which the context was made by."""
-        return ctx.command.invoke(ctx)
-
-
-def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
-    """Return the command that an entry point of `muster.commands` names: a function or a `typer.Typer`.
-
-    Raises:
-        Rejected: The package that brings it cannot be imported.
-    """
-    try:
-        target = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise Rejected(
-            "command_unavailable",
-            f"`muster {entry.name}` cannot be loaded: {error}",
-            hint="install the platform whole: `make setup` in its repository",
-        ) from error
-    app = target
-    if not isinstance(target, typer.Typer):
-        app = typer.Typer(add_completion=False)
-        app.command(entry.name, cls=Command)(target)
-    return typer.main.get_command(app)  # type: ignore[return-value]
-
-
-def _plugins() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=PLUGINS)}
 
 
 app = typer.Typer(
@@ -170,6 +118,8 @@ verb(experiment.app, "best")(tables.best)
 verb(experiment.app, "export")(exports.metrics)
 verb(trial.app, "export")(exports.trials)
 verb(experiment.app, "replay")(replay.replay)
+deleting.add_experiment_delete(experiment.app)
+deleting.add_tenant_delete(role.tenants)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")
 app.add_typer(checkpoint.app, name="checkpoint")
@@ -189,6 +139,7 @@ app.add_typer(user.users, name="user")
 app.add_typer(user.groups, name="group")
 app.add_typer(audit.app, name="audit")
 app.add_typer(role.app, name="role")
+app.add_typer(deleting.workspaces, name="workspace")
 app.add_typer(role.tenants, name="tenant")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(importing.app, name="import")

@@ -176,6 +176,10 @@ class Tenants:
         path = f"/v1/tenants/{segment(tenant)}/recover"
         return self._transport.post(models.CreatedTenant, path, {"ttl_s": ttl_s})
 
+    def delete(self, tenant: str) -> models.Deletion:
+        """Delete everything that a tenant has, but for its audit log; its people cannot come in any more from then on."""
+        return self._transport.delete(models.Deletion, f"/v1/tenants/{segment(tenant)}")
+
     def list(self) -> Items[models.Tenant]:
         """Return the tenants by name."""
         return pages(self._transport, models.TenantPage, "/v1/tenants")

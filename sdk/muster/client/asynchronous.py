@@ -29,6 +29,7 @@ from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
 from muster.client.webhooks import AsyncWebhooks
+from muster.client.workspaces import AsyncWorkspaces
 
 THREADS = 64
 """So many calls and streams are under way at once; further ones wait."""
@@ -55,6 +56,7 @@ class AsyncExperiments(AsyncNoun[Experiments]):
     finish = awaited(Experiments.finish)
     archive = awaited(Experiments.archive)
     unarchive = awaited(Experiments.unarchive)
+    delete = awaited(Experiments.delete)
     wait = awaited(Experiments.wait)
     metrics = awaited(Experiments.metrics)
     logs = listed(Experiments.logs)
@@ -163,6 +165,7 @@ class AsyncCluster(AsyncNoun[Cluster]):
     instances = listed(Cluster.instances)
     queue = listed(Cluster.queue)
     usage = awaited(Cluster.usage)
+    join_token = awaited(Cluster.join_token)
     usage_csv = awaited(Cluster.usage_csv)
 
 
@@ -216,6 +219,7 @@ class AsyncTenants(AsyncNoun[Tenants]):
 
     create = awaited(Tenants.create)
     recover = awaited(Tenants.recover)
+    delete = awaited(Tenants.delete)
     list = listed(Tenants.list)
 
 
@@ -246,6 +250,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)
         self.tenants = AsyncTenants(client.tenants, self._pool)
+        self.workspaces = AsyncWorkspaces(client.workspaces, self._pool)
         self.audit = AsyncAudit(client.audit, self._pool)
         self.webhooks = AsyncWebhooks(client.webhooks, self._pool)
         self.sessions = AsyncSessions(client.sessions, self._pool)

@@ -23,6 +23,7 @@ from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
 from muster.client.trials import Trials
 from muster.client.webhooks import Webhooks
+from muster.client.workspaces import Workspaces
 
 
 def connect(address: Address | None = None) -> "Client":
@@ -74,6 +75,7 @@ class Client:
         self.groups = Groups(transport)
         self.roles = Roles(transport)
         self.tenants = Tenants(transport)
+        self.workspaces = Workspaces(transport)
         self.audit = Audit(transport)
         self.webhooks = Webhooks(transport)
         self.sessions = Sessions(transport)

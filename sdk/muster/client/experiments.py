@@ -176,17 +176,12 @@ class Experiments:
         pool: str | None = None,
     ) -> models.ExperimentDetail:
         """Change an experiment's part in the queue; what is None stays, and `no_…` takes a cap away."""
-        given = {
-            "priority": priority,
-            "weight": weight,
-            "max_slots": max_slots,
-            "max_trials": max_trials,
-            "pool": pool,
-        }
+        given: JsonObject = {"priority": priority, "weight": weight}
+        given |= {"max_slots": max_slots, "max_trials": max_trials, "pool": pool}
         body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
         lifted = {"no_max_slots": no_max_slots, "no_max_trials": no_max_trials}
         body |= {name: True for name, is_lifted in lifted.items() if is_lifted}
-        return self._transport.patch(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}", body)
+        return self._transport.patch(models.ExperimentDetail, _path(experiment), body)
 
     def edit_search(
         self,
@@ -207,13 +202,9 @@ class Experiments:
             Rejected: Its method has no such number, or more trials are made already.
             Conflict: It is over.
         """
-        given: JsonObject = {
-            "max_trials": max_trials,
-            "max_concurrent_trials": max_concurrent_trials,
-            "slot_hours": slot_hours,
-            "cost": cost,
-            "deadline": None if deadline is None else deadline.isoformat(),
-        }
+        given: JsonObject = {"max_trials": max_trials, "max_concurrent_trials": max_concurrent_trials}
+        until = None if deadline is None else deadline.isoformat()
+        given |= {"slot_hours": slot_hours, "cost": cost, "deadline": until}
         body: JsonObject = {name: value for name, value in given.items() if value is not None}
         body |= {f"no_{limit}": True for limit in lifted}
         return self._transport.patch(models.ExperimentDetail, f"{_path(experiment)}/search", body)
@@ -229,6 +220,14 @@ class Experiments:
     def unarchive(self, experiment: Reference) -> models.Experiment:
         """Show an archived experiment in lists again."""
         return self._tell(experiment, "unarchive")
+
+    def delete(self, experiment: Reference, *, force: bool = False) -> models.Deletion:
+        """Delete an experiment with all that came of it; what trains is ended first. `force`: registered versions go too, else they keep it.
+
+        Raises:
+            Conflict: Versions are registered of it, or trials elsewhere start from its checkpoints.
+        """
+        return self._transport.delete(models.Deletion, _path(experiment), {"force": force})
 
     def wait(
         self,
@@ -267,8 +266,8 @@ class Experiments:
 
     def follow_logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
-        query = log_query(wanted, wanted.get("tail"))
-        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", query)
+        path, query = f"{_path(experiment)}/logs/follow", log_query(wanted, wanted.get("tail"))
+        return follow(self._transport, models.LogLine, path, query)
 
     def events(
         self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None

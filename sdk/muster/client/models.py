@@ -274,6 +274,9 @@ class Experiment(Resource):
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
+    deleting: bool = Field(
+        default=False, description="It is being deleted, and nothing of it can be changed."
+    )
     final: bool = Field(default=False, description="True when nothing of it can change any more.")
     created_at: datetime
     started_at: datetime | None = None
@@ -634,6 +637,20 @@ class Event(Resource):
     experiment: UUID | None = None
     version: int
     resource: JsonObject
+
+
+class Deletion(Resource):
+    """The deletion of something, which every service takes part in."""
+
+    id: UUID
+    scope: str = Field(description="`experiment`, `workspace` or `tenant`.")
+    name: str = Field(description="Of an experiment its number.")
+    state: OperationState
+    stage: str = Field(
+        description="What is waited for: `ending` of what trains, `registry`, `owners` (searcher and scheduler), `gateway`; `done`; `refused`."
+    )
+    created_at: datetime
+    ended_at: datetime | None = None
 
 
 class ExperimentBudget(Resource):

@@ -88,6 +88,9 @@ class Experiment(Resource):
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
+    deleting: bool = Field(
+        default=False, description="It is being deleted, and nothing of it can be changed."
+    )
     final: bool = Field(default=False, description="True when nothing of it can change any more.")
     created_at: datetime
     started_at: datetime | None = None

@@ -85,6 +85,7 @@ class Doors:
     keys: Keys
     http: aiohttp.ClientSession
     wake_sender: Callable[[], None]
+    wake_deletions: Callable[[], None]
     webhooks: WebhookSection
     uploads: Path
     validate_timeout_s: float

@@ -35,6 +35,8 @@ _CONFLICTS = frozenset(
         "stage_unreachable",
         "own_approval",
         "approved_already",
+        "experiment_registered",
+        "experiment_in_use",
     }
 )
 """Refusals that are a matter of the present state: the announcement of one carries its code only."""

@@ -27,6 +27,8 @@ async def find_experiment(call: Call, reference: str) -> Row:
     async with call.connection() as connection:
         row = await experiment_in(connection, reference)
     call.note(entity=f"experiment/{row.number}")
+    if row.deleting and call.pen is not None:
+        raise Conflict("experiment_deleting", f"experiment {row.number} is being deleted")
     return row
 
 

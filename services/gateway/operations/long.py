@@ -17,7 +17,16 @@ from services.gateway.api.operations import (
     OperationState,
 )
 from services.gateway.core.permissions import Permission
-from services.gateway.operations import draining, editing, lifecycle, models, pools, searching, versions
+from services.gateway.operations import (
+    deleting,
+    draining,
+    editing,
+    lifecycle,
+    models,
+    pools,
+    searching,
+    versions,
+)
 from services.gateway.operations.call import Call
 from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import Entity
@@ -116,6 +125,7 @@ OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(lifecycle.ACTIONS, _reached),
     "EditExperiment": partial(_edited, editing.TOLD),
     "EditSearch": partial(_edited, searching.TOLD),
+    **dict.fromkeys(("DeleteExperiment", "DeleteWorkspace", "DeleteTenant"), deleting.deleted),
     **dict.fromkeys(models.ORDERING, partial(_told, models.MODEL)),
     **dict.fromkeys(versions.ORDERING, partial(_told, versions.VERSION)),
 }

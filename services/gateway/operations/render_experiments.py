@@ -58,6 +58,7 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
         "code_sha256": row.code_sha256,
         "forked_from": row.forked_from,
         "archived": row.archived,
+        "deleting": row.deleting,
         "final": row.final,
         "created_at": row.created_at,
         "started_at": row.started_at,

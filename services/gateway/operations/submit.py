@@ -22,6 +22,7 @@ from services.gateway.operations.checking import (
     one_source,
     unless_away,
 )
+from services.gateway.operations.deleting import refuse_doomed
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.quotas import check_open
@@ -88,7 +89,8 @@ async def _submit(
         if earlier is not None:
             return ExperimentDetail.model_validate(earlier.response)
         number = await store.next_number(unit.connection, call.tenant)
-        await check_open(call, unit, checked.config.workspace or UNCATEGORIZED)
+        await check_open(call, unit, place.workspace or UNCATEGORIZED)
+        await refuse_doomed(unit.connection, place.workspace or UNCATEGORIZED)
         values = _values(call, unit, checked, experiment_id, number)
         await store.insert_submission(unit.connection, values)
         answer = render_experiment_detail(_Row(values))
@@ -170,6 +172,8 @@ def _values(
         "budget": None,
         "rank": None,
         "rank_version": 0,
+        "deleting": False,
+        "killed": False,
     }
 
 

@@ -8,6 +8,7 @@ from services.gateway.api import (
     bulk,
     checkpoints,
     cluster,
+    deletions,
     experiments,
     exports,
     lineage,
@@ -42,6 +43,7 @@ from services.gateway.operations import (
     cluster as cluster_handlers,
     code as code_handlers,
     curation as curation_handlers,
+    deleting as deleting_handlers,
     deliveries as delivery_handlers,
     draining as draining_handlers,
     editing as editing_handlers,
@@ -111,6 +113,8 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment, long=True),
     Operation("PreviewExperiments", "GET", "/v1/bulk/experiments", bulk.PreviewExperimentsRequest, bulk.ExperimentSelection, WRITE_EXPERIMENT, SAFE, bulk_handlers.preview_experiments),
     Operation("ActOnExperiments", "POST", "/v1/bulk/experiments", bulk.ActOnExperimentsRequest, bulk.BulkOutcome, WRITE_EXPERIMENT, NATURAL, bulk_handlers.act_on_experiments),
+    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", deletions.DeleteExperimentRequest, deletions.Deletion, WRITE_EXPERIMENT, NATURAL, deleting_handlers.delete_experiment, long=True),
+    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", deletions.DeleteWorkspaceRequest, deletions.Deletion, POLICY, NATURAL, deleting_handlers.delete_workspace, long=True),
     Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment, audited=Audited.NEVER),
     # what configs are built from, and held to
     Operation("CreateTemplate", "POST", "/v1/templates", policies.CreateTemplateRequest, policies.Template, POLICY, KEY, template_handlers.create_template, status=201),
@@ -261,6 +265,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("RevokeRole", "DELETE", "/v1/role-bindings/{binding}", roles.RoleBindingRequest, roles.RoleBinding, GRANT, NATURAL, role_handlers.revoke_role),
     Operation("CreateTenant", "POST", "/v1/tenants", roles.CreateTenantRequest, roles.CreatedTenant, Permission.TENANT_MANAGE, KEY, tenant_handlers.create_tenant, status=201, secret=True),
     Operation("RecoverTenant", "POST", "/v1/tenants/{tenant}/recover", roles.RecoverTenantRequest, roles.CreatedTenant, Permission.TENANT_MANAGE, KEY, tenant_handlers.recover_tenant, status=201, secret=True),
+    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", deletions.DeleteTenantRequest, deletions.Deletion, Permission.TENANT_MANAGE, NATURAL, deleting_handlers.delete_tenant, long=True),
     Operation("ListTenants", "GET", "/v1/tenants", base.PageRequest, roles.TenantPage, Permission.TENANT_READ, SAFE, tenant_handlers.list_tenants),
     # what happened
     Operation("ListAudit", "GET", "/v1/audit", audit.ListAuditRequest, audit.AuditPage, Permission.AUDIT_READ, SAFE, audit_handlers.list_audit),

@@ -18,6 +18,7 @@ from shared.messages.usage import GetUsage, Used
 
 _PERIOD = timedelta(days=30)
 _MOST_ROWS = 50_000
+DELETED = "(deleted tenants)"
 _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL})
 
 
@@ -125,7 +126,7 @@ async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
 async def _rows(call: Call, parts: list[Part]) -> list[UsageRow]:
     """Names in the place of ids."""
     used = [part.used for part in parts]
-    tenants = {call.tenant: call.caller.tenant_name}
+    tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
     numbered: Mapping[UUID, tuple[int, str]] = {}
     foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
     if foreign:

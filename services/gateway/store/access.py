@@ -43,7 +43,7 @@ async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str,
 
 async def load_tenants(connection: AsyncConnection, above: str | None, limit: int) -> Sequence[Row[Any]]:
     """By name."""
-    query = select(tenant)
+    query = select(tenant).where(tenant.c.deleting.is_(False))
     if above is not None:
         query = query.where(tenant.c.name > above)
     return (await connection.execute(query.order_by(tenant.c.name).limit(limit))).all()
@@ -57,7 +57,9 @@ async def load_tenant_names(
 
 
 async def load_tenant(connection: AsyncConnection, name: str) -> Row[Any] | None:
-    return (await connection.execute(select(tenant).where(tenant.c.name == name))).one_or_none()
+    """None for one that is being deleted, too."""
+    query = select(tenant).where(tenant.c.name == name, tenant.c.deleting.is_(False))
+    return (await connection.execute(query)).one_or_none()
 
 
 async def find_tenant(connection: AsyncConnection, name: str) -> TenantId | None:

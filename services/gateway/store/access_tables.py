@@ -1,6 +1,6 @@
 """Who exists, what they hold and where: the gateway's tables of access."""
 
-from sqlalchemy import Column, DateTime, LargeBinary, Table, Text, Uuid
+from sqlalchemy import Boolean, Column, DateTime, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from services.gateway.store.tables import metadata
@@ -11,6 +11,7 @@ tenant = Table(
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("deleting", Boolean, nullable=False),
 )
 """Of the system role: who exists."""
 

@@ -150,7 +150,7 @@ async def load_listed(
     archived: bool,
     wanted: Wanted,
 ) -> Part:
-    query = select(*_LISTED).where(experiment.c.archived == archived)
+    query = select(*_LISTED).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if states:
         query = query.where(experiment.c.state.in_(states))
     if labels:
@@ -162,7 +162,7 @@ async def load_listed(
 
 async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archived: bool) -> Sequence[UUID]:
     """The ids of all that meet a filter, newest first."""
-    query = select(experiment.c.id).where(experiment.c.archived == archived)
+    query = select(experiment.c.id).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if met is not None:
         query = query.where(condition(met, EXPERIMENTS))
     return (await connection.execute(query.order_by(experiment.c.number.desc()))).scalars().all()

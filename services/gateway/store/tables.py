@@ -66,6 +66,9 @@ experiment = Table(
     # projected from the scheduler's request.ranked
     Column("rank", JSON),
     Column("rank_version", BigInteger, nullable=False),
+    # the gateway's own: it is being deleted, and was ended for that
+    Column("deleting", Boolean, nullable=False),
+    Column("killed", Boolean, nullable=False),
 )
 """The submission (ours) and, beside it, what searcher and scheduler last said of the experiment."""
 

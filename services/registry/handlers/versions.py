@@ -15,9 +15,10 @@ from services.registry.core.stage import (
     refuse_stage,
 )
 from services.registry.handlers.answering import check, check_metadata, check_version
-from services.registry.store import checkpoints, collection, lineage, models
+from services.registry.store import checkpoints, collection, deleting, lineage, models
 from services.registry.store.models import Model, Version
 from shared.bus import Delivery, Unit
+from shared.deleting import is_gone
 from shared.errors import Broken, Conflict, NotFound
 from shared.messages.base import Command
 from shared.messages.models import (
@@ -46,6 +47,9 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
     checkpoint = await checkpoints.load_checkpoint(unit.connection, message.checkpoint_id, lock=True)
     if checkpoint is None:
         raise NotFound(f"checkpoint {message.checkpoint_id}")
+    await deleting.hold_experiment(unit.connection, checkpoint.experiment)
+    if await is_gone(unit, "registry", checkpoint.experiment):
+        raise Conflict("checkpoint_not_saved", f"checkpoint {checkpoint.id} is being deleted")
     if checkpoint.state is not State.saved:
         raise Conflict(
             "checkpoint_not_saved",

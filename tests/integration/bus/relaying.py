@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from shared.bus import Bus, Consumer, Delivery, Relay, Unit, Units
 from shared.clock import SystemClock
-from shared.db import Database, delivery_tables
+from shared.db import Database, deletion_tables, delivery_tables
 from shared.ids import ExperimentId
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
 from shared.settings import PostgresSettings
@@ -35,6 +35,7 @@ async def make_tables(owner_url: str, schema: str) -> None:
     """Inbox and outbox, and a table of effects that counts every time something was done."""
     statements = Statements()
     delivery_tables(statements, schema)
+    deletion_tables(statements, schema)
     statements.execute(f"CREATE TABLE {schema}.effects (id uuid NOT NULL, tenant uuid NOT NULL)")
     statements.execute(f"GRANT SELECT, INSERT ON {schema}.effects TO {schema}_tenant, {schema}_system")
     engine = create_async_engine(owner_url.replace("postgresql://", "postgresql+asyncpg://", 1))

@@ -966,6 +966,14 @@ class DecideModelStageRequest(_message.Message):
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class DeleteExperimentRequest(_message.Message):
+    __slots__ = ("experiment", "force")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    force: bool
+    def __init__(self, experiment: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
+
 class DeleteModelRequest(_message.Message):
     __slots__ = ("model", "reason")
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -983,6 +991,38 @@ class DeleteModelVersionRequest(_message.Message):
     version: str
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class DeleteTenantRequest(_message.Message):
+    __slots__ = ("tenant",)
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    def __init__(self, tenant: _Optional[str] = ...) -> None: ...
+
+class DeleteWorkspaceRequest(_message.Message):
+    __slots__ = ("workspace", "force")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    force: bool
+    def __init__(self, workspace: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
+
+class Deletion(_message.Message):
+    __slots__ = ("id", "scope", "name", "state", "stage", "created_at", "ended_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    scope: str
+    name: str
+    state: OperationState
+    stage: str
+    created_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., scope: _Optional[str] = ..., name: _Optional[str] = ..., state: _Optional[_Union[OperationState, str]] = ..., stage: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Difference(_message.Message):
     __slots__ = ("what", "name", "base", "other")
@@ -1273,7 +1313,7 @@ class ExpectedStart(_message.Message):
     def __init__(self, earliest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., runs: _Optional[int] = ...) -> None: ...
 
 class Experiment(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1294,6 +1334,7 @@ class Experiment(_message.Message):
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     FORKED_FROM_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    DELETING_FIELD_NUMBER: _ClassVar[int]
     FINAL_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -1319,12 +1360,13 @@ class Experiment(_message.Message):
     code_sha256: str
     forked_from: str
     archived: bool
+    deleting: bool
     final: bool
     created_at: _timestamp_pb2.Timestamp
     started_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class ExperimentBudget(_message.Message):
     __slots__ = ("slot_hours", "cost", "deadline", "used_slot_hours", "used_cost")
@@ -1341,7 +1383,7 @@ class ExperimentBudget(_message.Message):
     def __init__(self, slot_hours: _Optional[float] = ..., cost: _Optional[float] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., used_slot_hours: _Optional[float] = ..., used_cost: _Optional[float] = ...) -> None: ...
 
 class ExperimentDetail(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1362,6 +1404,7 @@ class ExperimentDetail(_message.Message):
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     FORKED_FROM_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    DELETING_FIELD_NUMBER: _ClassVar[int]
     FINAL_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -1397,6 +1440,7 @@ class ExperimentDetail(_message.Message):
     code_sha256: str
     forked_from: str
     archived: bool
+    deleting: bool
     final: bool
     created_at: _timestamp_pb2.Timestamp
     started_at: _timestamp_pb2.Timestamp
@@ -1412,7 +1456,7 @@ class ExperimentDetail(_message.Message):
     pool: str
     max_concurrent_trials: int
     budget: ExperimentBudget
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
 
 class ExperimentMetrics(_message.Message):
     __slots__ = ("trials",)
@@ -1892,16 +1936,18 @@ class JoinToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., pool: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class JoinWorkerRequest(_message.Message):
-    __slots__ = ("worker", "user_key", "pool", "address")
+    __slots__ = ("worker", "user_key", "pool", "address", "version")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     USER_KEY_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
     worker: str
     user_key: str
     pool: str
     address: str
-    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
+    version: str
+    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class JournalEntry(_message.Message):
     __slots__ = ("position", "time", "kind", "facts")

@@ -120,6 +120,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
                 _registered_method=True)
+        self.DeleteExperiment = channel.unary_unary(
+                '/muster.v1.Muster/DeleteExperiment',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+                _registered_method=True)
+        self.DeleteWorkspace = channel.unary_unary(
+                '/muster.v1.Muster/DeleteWorkspace',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+                _registered_method=True)
         self.PlanExperiment = channel.unary_unary(
                 '/muster.v1.Muster/PlanExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
@@ -820,6 +830,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
                 _registered_method=True)
+        self.DeleteTenant = channel.unary_unary(
+                '/muster.v1.Muster/DeleteTenant',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+                _registered_method=True)
         self.ListTenants = channel.unary_unary(
                 '/muster.v1.Muster/ListTenants',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -1017,6 +1032,22 @@ class MusterServicer:
     def ActOnExperiments(self, request, context):
         """Does one thing with many experiments, and tells of each what came of it.
         REST: POST /v1/bulk/experiments
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteExperiment(self, request, context):
+        """Deletes an experiment with all that came of it, everywhere; what trains is ended first.
+        REST: DELETE /v1/experiments/{experiment}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteWorkspace(self, request, context):
+        """Deletes all experiments and models of a workspace, and the rules, roles and limits in it.
+        REST: DELETE /v1/workspaces/{workspace}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2142,6 +2173,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteTenant(self, request, context):
+        """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it.
+        REST: DELETE /v1/tenants/{tenant}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListTenants(self, request, context):
         """Lists the tenants of the site by name.
         REST: GET /v1/tenants
@@ -2325,6 +2364,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ActOnExperiments,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.SerializeToString,
+            ),
+            'DeleteExperiment': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteExperiment,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
+            ),
+            'DeleteWorkspace': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteWorkspace,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
             ),
             'PlanExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.PlanExperiment,
@@ -3026,6 +3075,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.SerializeToString,
             ),
+            'DeleteTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTenant,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
+            ),
             'ListTenants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTenants,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
@@ -3547,6 +3601,60 @@ class Muster:
             '/muster.v1.Muster/ActOnExperiments',
             muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteExperiment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteExperiment',
+            muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteWorkspace(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteWorkspace',
+            muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Deletion.FromString,
             options,
             channel_credentials,
             insecure,
@@ -7327,6 +7435,33 @@ class Muster:
             '/muster.v1.Muster/RecoverTenant',
             muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteTenant',
+            muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Deletion.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,14 @@
+"""What is being deleted, and the ids of what was."""
+
+from alembic import op
+
+from shared.db import deletion_tables
+
+revision = "0009"
+down_revision = "0008"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    deletion_tables(op, "provisioner")

@@ -1,0 +1,17 @@
+"""What is being deleted, and the ids of what was."""
+
+from alembic import op
+
+from shared.db import deletion_tables, open_to_system
+
+revision = "0019"
+down_revision = "0018"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    deletion_tables(op, "registry")
+    # What is sent there by URLs that were good when it was deleted.
+    op.execute("CREATE TABLE registry.litter (prefix text PRIMARY KEY, due_at timestamptz NOT NULL)")
+    open_to_system(op, "registry", "litter")

@@ -1,0 +1,14 @@
+"""What is being deleted, and the ids of what was."""
+
+from alembic import op
+
+from shared.db import deletion_tables
+
+revision = "0024"
+down_revision = "0023"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    deletion_tables(op, "scheduler")
