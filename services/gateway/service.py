@@ -225,7 +225,9 @@ class _DoorKeeper:
             self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
         )
         await self._runner.setup()
-        connections = Connections(most_connections(own.max_connections), own.body_timeout_s)
+        connections = Connections(
+            most_connections(own.max_connections), own.body_timeout_s, self._rest.refuse_malformed
+        )
         context = self._tls.context if self._tls else None
         self._site = await connections.serve(self._runner, own.host, own.port, context)
         credentials = self._tls.credentials() if self._tls else None

@@ -29,7 +29,7 @@ from services.gateway.rest.browsing import (
     shown_to,
     tell_cookie,
 )
-from services.gateway.rest.connections import answering
+from services.gateway.rest.connections import answering, know
 from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
@@ -40,6 +40,7 @@ from shared.ids import new_id
 from shared.telemetry import metrics
 
 CSV = "text/csv"
+SERVER = "muster"
 RESPOND_ASYNC = "respond-async"
 """What a client prefers (RFC 7240) that takes an operation for an answer."""
 OPENAPI_PATH = "/openapi.json"
@@ -79,9 +80,17 @@ class Rest:
             if row.verb == "GET" and row.stream is None:
                 app.router.add_route("HEAD", row.path, self._route(row))
         app.router.add_route("GET", OPENAPI_PATH, self._document)
+        app.on_response_prepare.append(_sign)
         app.router.add_route("GET", DOCS_PATH, show_docs)
         app.router.add_route("GET", DOCS_PATH + "/{name}", show_file)
         return app
+
+    def refuse_malformed(self) -> web.Response:
+        """The answer to bytes that are no request."""
+        told = "this is no request of HTTP/1.1, or its headers are more than 128, or longer than 8 KiB"
+        response = problem_response(Rejected("invalid_request", told), new_id(self._front.doors.clock), None)
+        response.headers["Server"] = SERVER
+        return response
 
     def _route(self, row: Operation[Any, Any]) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
@@ -105,6 +114,8 @@ class Rest:
             bearer = secret_in_cookie(request, page)
         origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
         caller = await self._front.admit(row, Presented(bearer), origin, dict(request.match_info))
+        if not isinstance(row.permission, Access):
+            know(request)
         model = await read_request(request, row, self._settings.body_timeout_s)
         mask = read_fields(row, request)
         inputs = Inputs(
@@ -202,6 +213,11 @@ class Rest:
             # The rest of an unread body must not be taken for the next request, nor be waited for.
             response.force_close()
         return response
+
+
+async def _sign(request: web.Request, response: web.StreamResponse) -> None:
+    """Who answers, and in which version of which library, is nobody's business."""
+    response.headers["Server"] = SERVER
 
 
 def read_bearer(header: str | None) -> str | None:

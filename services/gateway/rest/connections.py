@@ -3,7 +3,7 @@
 import asyncio
 import resource
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
@@ -27,16 +27,20 @@ def most_connections(wanted: int) -> int:
 
 
 class Connections:
-    """At most so many. Where one more comes, the one that has waited longest for a request gives way; one that is being answered never does.
+    """At most so many. Where one more comes, another gives way: the oldest on which nobody has shown a token yet, whatever it is at, so that a flood of
+    strangers takes nothing from who is known; else the known one that has waited longest for a request. One that is being answered never does.
 
     Args:
         head_timeout_s: from the first byte of a request to the end of its headers.
+        refuse: makes the answer to what is no request.
     """
 
-    def __init__(self, most: int, head_timeout_s: float) -> None:
+    def __init__(self, most: int, head_timeout_s: float, refuse: Callable[[], web.Response]) -> None:
         self.head_timeout_s = head_timeout_s
+        self.refuse = refuse
         self._most = most
         self._open: set[_Connection] = set()
+        self._strangers: dict[_Connection, None] = {}
         self._waiting: dict[_Connection, None] = {}
 
     async def serve(
@@ -56,26 +60,37 @@ class Connections:
     def opened(self, one: "_Connection") -> bool:
         """False where there is no place for it: all others are being answered."""
         if len(self._open) >= self._most:
-            longest = next(iter(self._waiting), None)
+            longest = next(iter(self._strangers or self._waiting), None)
             if longest is None:
                 _log.warning("a connection was refused: all are in use", most=self._most)
                 return False
             self.closed(longest)
             longest.force_close()
         self._open.add(one)
-        self._waiting[one] = None
+        self.idle(one)
         return True
 
     def busy(self, one: "_Connection") -> None:
         self._waiting.pop(one, None)
 
     def idle(self, one: "_Connection") -> None:
+        self._strangers.pop(one, None)
         if one in self._open:
-            self._waiting[one] = None
+            (self._waiting if one.is_known else self._strangers)[one] = None
+
+    def known(self, one: "_Connection") -> None:
+        self._strangers.pop(one, None)
 
     def closed(self, one: "_Connection") -> None:
         self._open.discard(one)
+        self._strangers.pop(one, None)
         self._waiting.pop(one, None)
+
+
+def know(request: web.Request) -> None:
+    """Says that who has sent the request is known, and the connection so one of theirs."""
+    if isinstance(request.protocol, _Connection):
+        request.protocol.become_known()
 
 
 @contextmanager
@@ -95,7 +110,7 @@ def answering(request: web.Request) -> Iterator[None]:
 class _Connection(web.RequestHandler):
     """One connection, with a bounded time for each request's head."""
 
-    __slots__ = ("_all", "_clock", "_is_answering", "_timer")
+    __slots__ = ("_all", "_clock", "_is_answering", "_timer", "is_known")
 
     def __init__(self, connections: Connections, runner: web.BaseRunner) -> None:
         self._clock = asyncio.get_running_loop()
@@ -111,6 +126,7 @@ class _Connection(web.RequestHandler):
         )
         self._all = connections
         self._is_answering = False
+        self.is_known = False
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -128,6 +144,22 @@ class _Connection(web.RequestHandler):
         self._all.closed(self)
         super().connection_lost(exc)
 
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """What aiohttp calls for bytes that are no request; it would log each at length, whoever sends it."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        if request.writer.output_size > 0:
+            raise ConnectionError("a part of an answer is sent already")
+        response = self._all.refuse()
+        response.force_close()
+        return response
+
     def begin(self) -> None:
         self._stop_timer()
         self._is_answering = True
@@ -136,6 +168,10 @@ class _Connection(web.RequestHandler):
     def end(self) -> None:
         self._is_answering = False
         self._all.idle(self)
+
+    def become_known(self) -> None:
+        self.is_known = True
+        self._all.known(self)
 
     def _is_late(self) -> None:
         self._timer = None

@@ -143,8 +143,15 @@ def _operation(row: Operation[Any, Any]) -> Document:
         found["requestBody"] = {"required": True, "content": {"application/gzip": {"schema": schema}}}
     elif row.has_body:
         schema = {"$ref": _REF.format(model=row.request.__name__)}
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {"application/json": {"schema": schema}}
+        found["requestBody"] = {"required": bool(_asked_in_body(row)), "content": content}
     return found
+
+
+def _asked_in_body(row: Operation[Any, Any]) -> list[str]:
+    """The fields that a body must have; who has none to give may leave the body out."""
+    fields = row.request.model_fields.items()
+    return [name for name, info in fields if info.is_required() and name not in row.path_fields]
 
 
 def _responses(row: Operation[Any, Any]) -> Document:
