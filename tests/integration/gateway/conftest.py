@@ -205,6 +205,22 @@ async def gateway(
     await stop_gateway(found)
 
 
+@pytest.fixture(scope="module")
+async def quick(
+    settings: Callable[[str], dict[str, str]], others: Others, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Gateway]:
+    """A gateway that waits for no owner and bounds nobody's rate, with something in it, to be asked whatever can be asked."""
+    found = await start_gateway(
+        settings("gateway"),
+        tmp_path_factory.mktemp("quick"),
+        MUSTER_GATEWAY__COMMAND_WAIT_S="0.01",
+        MUSTER_GATEWAY__STREAMS_PER_S="2000",
+        MUSTER_GATEWAY__JOINS_PER_S="2000",
+    )
+    yield found
+    await stop_gateway(found)
+
+
 async def start_gateway(
     environment: dict[str, str], directory: Path, trusted: str | None = None, **more: str
 ) -> Gateway:
