@@ -52,9 +52,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided."""
+    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided. `unusable`: pools that can rent nothing and have
+    nothing, and why."""
 
     pools: list[Pool]
+    unusable: list[tuple[Provider, str]]
     sightings: Mapping[str, Mapping[WorkerId, Sighting]]
     blind: frozenset[str]
     holds: list[Hold]
@@ -127,6 +129,8 @@ class Reconciler:
             # 6. Only now act on them.
             self.effects.begin(plan, _after(world, plan), new)
             is_resting = is_resting and is_at_rest(world, plan, now)
+        for row, wrong in view.unusable:
+            await self._tell_unusable(row, wrong)
         # 7. Take away what belongs to instances that have ended, and what nobody ordered.
         await self._sweep.run(view.sightings, view.live, now)
         # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
@@ -153,13 +157,15 @@ class Reconciler:
             holds = await store.load_holds(connection, now)
             has_budgets = any(row.definition and row.definition.budget_per_month for row in rows)
             spent = await store.load_spent(connection, month_of(now), now) if has_budgets else {}
-        pools = [pool for row in rows if (pool := self._pool(row, live)) is not None]
-        return View(pools, sightings, frozenset(blind), holds, spent)
-
-    def _pool(self, row: Provider, live: list[Instance]) -> Pool | None:
-        mine = [one for one in live if one.pool == row.pool]
-        spec, wrong = self.means.pools.spec_of(row, mine)
-        return Pool(row, spec, wrong, mine) if spec is not None else None
+        pools, unusable = [], []
+        for row in rows:
+            mine = [one for one in live if one.pool == row.pool]
+            spec, wrong = self.means.pools.spec_of(row, mine)
+            if spec is not None:
+                pools.append(Pool(row, spec, wrong, mine))
+            elif wrong is not None:
+                unusable.append((row, wrong))
+        return View(pools, unusable, sightings, frozenset(blind), holds, spent)
 
     def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting]) -> World | None:
         """None where a provider of the pool's machines did not answer, or is not set up here."""
@@ -236,6 +242,16 @@ class Reconciler:
             if is_over:
                 await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
+
+    async def _tell_unusable(self, row: Provider, wrong: str) -> None:
+        told = {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}
+        if all(getattr(row, name) == told[name] for name in told) and not row.is_closing:
+            return
+        async with self.means.units.system() as unit:
+            await self.means.lease.guard(unit.connection)
+            unit.emit(provided(await store.change_provider(unit.connection, row.pool, **told)), tenant=SITE)
+            if row.is_closing:
+                await store.drop_pool(unit.connection, row.pool)
 
     async def _resize(self, unit: Unit, plan: Plan) -> None:
         sizing, now = plan.sizing, unit.now

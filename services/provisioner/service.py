@@ -19,6 +19,7 @@ from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
 from services.provisioner.effects import Effects, Means
 from services.provisioner.handlers import Handlers
+from services.provisioner.machine_pools import PoolQueries
 from services.provisioner.pools import Pools
 from services.provisioner.providers.opening import OpenedDrivers
 from services.provisioner.queries import Queries
@@ -80,7 +81,8 @@ async def compose(settings: Settings, process: Process) -> None:
     async def lead() -> None:
         await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended), stopping)
 
-    await process.enter(Responder(bus, NAME, Queries(database, pools, clock).answers()))
+    answers = Queries(database, pools, clock).answers() | PoolQueries(database, units, pools, clock).answers()
+    await process.enter(Responder(bus, NAME, answers))
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
     process.check("bus", lambda: bus.connected)

@@ -1,10 +1,14 @@
-"""Pools of rented machines, as people define them."""
+"""Pools of rented machines: as people define them, what they may rent, and what that has cost."""
 
+from datetime import date, datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from shared.messages.base import Record
+from muster.config.labels import Labels
+from shared.ids import InstanceId, PoolName, WorkerId
+from shared.messages.base import Query, Record
+from shared.messages.specs import SlotKind
 
 
 class PoolDefinition(Record):
@@ -33,4 +37,105 @@ class PoolDefinition(Record):
     idle_timeout_s: float = Field(300.0, gt=0)
     join_timeout_s: float = Field(1200.0, gt=0)
     budget_per_month: float | None = Field(None, gt=0)
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: Labels = Field(default_factory=dict)
+
+
+class OfferView(Record):
+    """A kind of machine as it can be had somewhere. `held`: why none of it is asked for before `held_until`."""
+
+    kind: str
+    provider: str
+    zone: str | None = None
+    purchase: Literal["on_demand", "spot"] = "on_demand"
+    slots: int
+    slot_kind: SlotKind
+    gpu: str | None = None
+    memory_gib: float | None = None
+    price_per_hour: float | None = None
+    held: str | None = None
+    held_until: datetime | None = None
+
+
+class MachinePool(Record):
+    """A pool of rented machines. `definition` None: the provisioner's settings define it. `fault`: what keeps it from growing as it would; `spent`: this
+    month, in money."""
+
+    pool: PoolName
+    definition: PoolDefinition | None = None
+    is_closing: bool = False
+    minimum: int
+    maximum: int
+    instances: int
+    fault: str | None = None
+    spent: float = 0.0
+    offers: tuple[OfferView, ...] = ()
+
+
+class MachinePools(BaseModel):
+    pools: tuple[MachinePool, ...]
+
+
+class GetMachinePools(Query[MachinePools], owner="provisioner", name="pools"):
+    """All pools by name, or one; a pool that is not there is left out."""
+
+    pool: PoolName | None = None
+
+
+class SetMachinePool(Query[MachinePools], owner="provisioner", name="set_pool"):
+    """Defines a pool, for the site. `is_new`: only if there is none of the name; false: only if there is. Raises Rejected with the field that cannot be."""
+
+    pool: PoolName
+    definition: PoolDefinition
+    is_new: bool
+
+
+class CloseMachinePool(Query[MachinePools], owner="provisioner", name="close_pool"):
+    """Has a pool's machines go as their runs end, and then the pool. Raises NotFound, and Rejected for the pool of the settings."""
+
+    pool: PoolName
+
+
+class MachineKinds(BaseModel):
+    offers: tuple[OfferView, ...]
+
+
+class GetMachineKinds(Query[MachineKinds], owner="provisioner", name="kinds"):
+    """The whole catalogue."""
+
+
+class Spending(Record):
+    """What machines of one kind of a pool have cost on one day (UTC)."""
+
+    day: date
+    pool: PoolName
+    kind: str
+    purchase: Literal["on_demand", "spot"]
+    instances: int
+    hours: float
+    cost: float
+
+
+class Spendings(BaseModel):
+    rows: tuple[Spending, ...]
+
+
+class GetSpending(Query[Spendings], owner="provisioner", name="spending"):
+    """The ledger by day, pool, kind and purchase, from a day on to another, both counted; at most 92 days."""
+
+    since: date
+    until: date
+
+
+class EndedInstance(BaseModel):
+    """An instance that is being ended."""
+
+    worker: WorkerId
+    pool: PoolName
+    state: str
+
+
+class EndInstance(Query[EndedInstance], owner="provisioner", name="end_instance"):
+    """Ends a machine as it is, for the site, whatever runs there; its runs go on elsewhere, uncharged. Raises NotFound."""
+
+    instance_id: InstanceId
+    reason: str

@@ -15,6 +15,7 @@ from muster.cli import (
     experiment,
     exports,
     importing,
+    machines,
     model,
     operation,
     plan,
@@ -58,6 +59,7 @@ ORDER = (
     "model",
     "worker",
     "pool",
+    "instance",
     "limit",
     "template",
     "policy",
@@ -68,6 +70,7 @@ ORDER = (
     "reservation",
     "retention",
     "usage",
+    "cost",
     "search",
     "trace",
     "tensorboard",
@@ -127,6 +130,7 @@ app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
+app.add_typer(machines.instances, name="instance")
 app.add_typer(policy.templates, name="template")
 app.add_typer(policy.policies, name="policy")
 app.add_typer(quota.app, name="quota")
@@ -146,6 +150,7 @@ app.add_typer(importing.app, name="import")
 app.add_typer(sign_in.sessions, name="session")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
+app.command("cost", cls=Command)(machines.cost)
 app.command("search", cls=Command)(search.search)
 app.command("trace", cls=Command)(trace.trace)
 app.command("tensorboard", cls=Command)(tensorboard.tensorboard)

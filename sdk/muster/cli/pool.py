@@ -1,6 +1,7 @@
 """`muster pool` and `muster limit`: how pools are shared, and what tenants and workspaces may hold in them."""
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
 from muster.cli.output import emit, facts, note, number, size, table, warn
 from muster.cli.pool_options import NONE
-from muster.errors import Rejected
+from muster.errors import NotFound, Rejected, Transient
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -48,12 +49,17 @@ def list_pools() -> None:
 
 @verb(pools, "describe")
 def describe(pool: Name) -> None:
-    """Show one pool and how it is shared."""
+    """Show one pool: how it is shared, what it may rent, and what keeps it from growing."""
+    from muster.cli.machines import pool_facts
     from muster.client import connect
 
     with connect() as client:
         found = client.cluster.pool(pool)
-    emit(found, lambda: facts(_facts(found)))
+        rented = None
+        # Where nobody rents machines, there is nobody to tell of it.
+        with suppress(Transient, NotFound):
+            rented = client.machines.pool(pool)
+    emit(found, lambda: facts([*_facts(found), *(pool_facts(rented) if rented else ())]))
 
 
 @verb(pools, "set")

@@ -20,6 +20,7 @@ from muster.client.client import Client, connect
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
+from muster.client.machines import AsyncMachines
 from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.policies import AsyncBudgets, AsyncPolicies, AsyncQuotas, AsyncTemplates
@@ -241,6 +242,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
         self.models = AsyncModels(client.models, self._pool)
         self.cluster = AsyncCluster(client.cluster, self._pool)
+        self.machines = AsyncMachines(client.machines, self._pool)
         self.templates = AsyncTemplates(client.templates, self._pool)
         self.policies = AsyncPolicies(client.policies, self._pool)
         self.operations = AsyncOperations(client.operations, self._pool)

@@ -13,6 +13,7 @@ from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
+from muster.client.machines import Machines
 from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.paging import Items, LineFilter, log_query, pages
@@ -42,6 +43,7 @@ class Client:
         checkpoints: Saved states of trials.
         models: Registered models and their versions.
         cluster: Workers, pools, instances and the queue.
+        machines: Rented machines: pools of them, what can be rented, and what it has cost.
         templates: Parts of configs under a name.
         policies: What configs are held to.
         operations: What takes longer than a request waits.
@@ -66,6 +68,7 @@ class Client:
         self.checkpoints = Checkpoints(transport)
         self.models = Models(transport)
         self.cluster = Cluster(transport)
+        self.machines = Machines(transport)
         self.templates = Templates(transport)
         self.policies = Policies(transport)
         self.operations = Operations(transport)

@@ -830,6 +830,94 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class OfferOrder(StrEnum):
+    """Which machines are rented first: the cheapest, or in the order given."""
+
+    CHEAPEST = "cheapest"
+    GIVEN = "given"
+
+
+class Purchase(StrEnum):
+    """How a machine is rented: until it is given back, or until its provider takes it back."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+
+
+class MachineOffer(Resource):
+    """A kind of machine as it can be had somewhere."""
+
+    kind: str
+    provider: str
+    zone: str | None = None
+    purchase: Purchase
+    slots: int
+    slot_kind: str
+    gpu: str | None = None
+    memory_gib: float | None = Field(default=None, description="Of one GPU, or of a machine without.")
+    price_per_hour: float | None = Field(default=None, description="None: nothing is known.")
+    held: str | None = Field(default=None, description="Why none is asked for before `held_until`.")
+    held_until: datetime | None = None
+
+
+class MachinePool(Resource):
+    """A pool of rented machines."""
+
+    name: str
+    of_settings: bool = Field(description="The provisioner's settings define it; it is changed there.")
+    closing: bool = Field(description="It goes with its last machine.")
+    kinds: list[str] = []
+    zones: list[str] = []
+    order: OfferOrder = OfferOrder.CHEAPEST
+    minimum: int
+    maximum: int
+    maximum_slots: int | None = None
+    reserve_slots: int = 0
+    spot_share: float = 0.0
+    on_demand_slots: int = 0
+    falls_back: bool = True
+    idle_timeout_s: float | None = None
+    join_timeout_s: float | None = None
+    budget_per_month: float | None = None
+    labels: dict[str, str] = {}
+    instances: int = Field(description="Machines that stand or are being made.")
+    spent: float | None = Field(
+        default=None, description="Since the first of the month, in UTC; who keeps the site sees it."
+    )
+    fault: str | None = Field(default=None, description="What keeps it from growing as it would.")
+    offers: list[MachineOffer] = []
+
+
+class MachinePools(Resource):
+    """All pools of rented machines, by name."""
+
+    items: list[MachinePool]
+
+
+class MachineKinds(Resource):
+    """What can be rented."""
+
+    items: list[MachineOffer]
+
+
+class MachineCost(Resource):
+    """What machines of one kind of a pool have cost on one day."""
+
+    day: str
+    pool: str
+    kind: str
+    purchase: Purchase
+    instances: int
+    hours: float
+    cost: float
+
+
+class MachineCosts(Resource):
+    """The ledger of rented machines, by day, pool, kind and purchase."""
+
+    items: list[MachineCost]
+
+
 class MediaKind(StrEnum):
     """`events`: pieces of the event files that a script writes for TensorBoard."""
 

@@ -31,6 +31,10 @@ async def load_instances(connection: AsyncConnection, below: UUID | None, limit:
     return (await connection.execute(query.order_by(instance.c.id.desc()).limit(limit))).all()
 
 
+async def load_instance(connection: AsyncConnection, id: UUID) -> Row[Any] | None:
+    return (await connection.execute(select(instance).where(instance.c.id == id))).one_or_none()
+
+
 async def load_code(connection: AsyncConnection, sha256: str) -> Row[Any] | None:
     return (await connection.execute(select(code).where(code.c.sha256 == sha256))).one_or_none()
 

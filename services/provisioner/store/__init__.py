@@ -1,6 +1,13 @@
 """Tables and queries of the provisioner. Everything belongs to the site, so all of it is read and written by the system role."""
 
-from services.provisioner.store.costs import Standing, Used, load_spent, load_standing, load_used
+from services.provisioner.store.costs import (
+    Standing,
+    Used,
+    load_spending,
+    load_spent,
+    load_standing,
+    load_used,
+)
 from services.provisioner.store.holds import clear_holds, load_holds, save_hold
 from services.provisioner.store.instances import (
     correct_bill,
@@ -38,6 +45,7 @@ __all__ = [
     "load_intent",
     "load_live",
     "load_providers",
+    "load_spending",
     "load_spent",
     "load_standing",
     "load_used",

@@ -1,13 +1,16 @@
 """The ledger, read: what machines have cost, and how long they took to come."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import DateTime, column, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.store.tables import instance
 from shared.ids import PoolName, WorkerId
+from shared.messages.machine_pools import Spending
+
+_MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,38 @@ async def load_spent(connection: AsyncConnection, since: datetime, now: datetime
         .group_by(instance.c.pool)
     )
     return {PoolName(row.pool): float(row.spent) for row in await connection.execute(statement)}
+
+
+async def load_spending(connection: AsyncConnection, since: datetime, until: datetime) -> list[Spending]:
+    """The ledger between two moments by day, pool, kind and purchase, in that order; a machine counts on each day that it stood."""
+    days = func.generate_series(since, until - _MOMENT, timedelta(days=1)).table_valued(
+        column("day", DateTime(timezone=True))
+    )
+    begun = func.greatest(instance.c.launched_at, days.c.day)
+    ended = func.least(func.coalesce(instance.c.ended_at, until), days.c.day + timedelta(days=1), until)
+    hours = func.sum(func.extract("epoch", ended - begun) / 3600.0)
+    keys = (days.c.day, instance.c.pool, instance.c.machine_kind, instance.c.purchase)
+    statement = (
+        select(
+            *keys,
+            func.count().label("instances"),
+            hours.label("hours"),
+            func.sum(func.extract("epoch", ended - begun) / 3600.0 * instance.c.price_per_hour).label("cost"),
+        )
+        .select_from(days)
+        .join(instance, (instance.c.launched_at < ended) & (begun < ended))
+        .group_by(*keys)
+        .order_by(*keys)
+    )
+    return [
+        Spending(
+            day=row.day.astimezone(UTC).date(),
+            pool=PoolName(row.pool),
+            kind=row.machine_kind,
+            purchase=row.purchase,
+            instances=row.instances,
+            hours=float(row.hours),
+            cost=float(row.cost),
+        )
+        for row in await connection.execute(statement)
+    ]

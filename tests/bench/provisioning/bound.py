@@ -9,8 +9,9 @@ at will, boot at once, and are never taken: every policy that meets the percenti
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_matrix
+import numpy.typing as npt
+from scipy.optimize import linprog  # type: ignore[import-untyped]
+from scipy.sparse import coo_matrix  # type: ignore[import-untyped]
 
 from simulator.trials import Item
 from tests.bench.provisioning.market import HOUR_MS, STEP_MS, Market
@@ -25,7 +26,12 @@ def least_cost(items: Sequence[Item], market: Market) -> float:
     """In money, by HiGHS."""
     cells = market.until_ms // CELL_MS
     prices = {slots: _prices(market, slots, cells) for slots in {item.max_slots for item in items}}
-    costs, rows, columns, values, bounds, needs = [], [], [], [], [], []
+    costs: list[float] = []
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    bounds: list[tuple[float, float]] = []
+    needs: list[float] = []
     late = _Late()
     for number, item in enumerate(items):
         price, work_h = prices[item.max_slots], work_ms(item) / HOUR_MS * item.max_slots
@@ -36,7 +42,7 @@ def least_cost(items: Sequence[Item], market: Market) -> float:
             rows.append(number)
             columns.append(len(costs))
             values.append(1.0)
-            costs.append(price[cell])
+            costs.append(float(price[cell]))
             bounds.append((0.0, whole_h))
         # The share of it that is done whenever it is cheapest: only so many trials may be late, or parts of so many.
         rows.append(number)
@@ -74,7 +80,7 @@ class _Late:
         return coo_matrix((self._shares, ([0] * len(self._columns), self._columns)), shape=(1, width))
 
 
-def _prices(market: Market, slots: int, cells: int) -> np.ndarray:
+def _prices(market: Market, slots: int, cells: int) -> npt.NDArray[np.float64]:
     """Of a slot for an hour in each cell."""
     offers = [offer for offer in market.offers if offer.kind.slots >= slots]
     steps = CELL_MS // STEP_MS

@@ -35,6 +35,14 @@ from shared.messages.exports import ExportMetrics, ExportTable
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
+from shared.messages.machine_pools import (
+    CloseMachinePool,
+    EndInstance,
+    GetMachineKinds,
+    GetMachinePools,
+    GetSpending,
+    SetMachinePool,
+)
 from shared.messages.media import GetMedia, GetMediaNames
 from shared.messages.metrics import CompareTrials, GetReported, GetSeries, GetSummaries
 from shared.messages.plans import PlanExperiment
@@ -171,6 +179,14 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         SetRetention,
     ),
     "simulator": (PlanExperiment,),
+    "provisioner": (
+        GetMachinePools,
+        SetMachinePool,
+        CloseMachinePool,
+        GetMachineKinds,
+        GetSpending,
+        EndInstance,
+    ),
 }
 
 
@@ -179,7 +195,7 @@ async def others(servers: Servers, nats_server: object) -> AsyncIterator[Others]
     """Stand-ins for searcher, scheduler and registry, with their own credentials."""
     buses = {
         owner: await Bus.connect(servers.nats.url, owner, servers.keys.credentials(owner))
-        for owner in (*QUESTIONS, "provisioner", "admin")
+        for owner in (*QUESTIONS, "admin")
     }
     found = Others(buses)
     found.say(experiments.ValidateConfig, experiments.Accepted())

@@ -33,12 +33,13 @@ WHOSE = {
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery"}
 """These count within what another field names, or name content: knowing it is having it, within a tenant."""
-OF_THE_SITE = {"pool", "worker"}
+OF_THE_SITE = {"pool", "worker", "instance"}
 """Machines and pools belong to no tenant."""
 WORDS = {
     "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
     "reason", "reference", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
+    "kinds", "since", "until", "zones",
     "old_password", "new_password", "password", "subject",
 }  # fmt: skip
 """Texts that name nothing."""
@@ -49,6 +50,7 @@ REQUIRED: dict[str, Values] = {
     "CompareModelVersions": {"base": "1", "other": "1"},
     "CreateExperiment": {"config_yaml": "x"},
     "CreateGroup": {"name": "x"},
+    "CreateMachinePool": {"name": "x", "kinds": ["x"], "maximum": 1},
     "CreateModel": {"name": "x"},
     "CreateModelVersion": {"checkpoint": "01987cc5-0000-7000-8000-000000000000"},
     "CreateReservation": {
@@ -79,6 +81,7 @@ REQUIRED: dict[str, Values] = {
     "SetWorkspaceQuota": {"workspace": "x"},
     "SetPassword": {"password": "correct horse battery"},
     "UndrainWorkers": {"labels": {"x": "y"}},
+    "UpdateMachinePool": {"kinds": ["x"], "maximum": 1},
 }  # fmt: skip
 """What a request must hold beside what its path names, to be read at all."""
 

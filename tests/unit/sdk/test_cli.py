@@ -202,7 +202,8 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         "trial": "list describe logs metrics checkpoints explain columns compare export",
         "model": "create list describe edit register download alias unalias stage approve reject compare lineage use delete",
         "worker": "list drain undrain",
-        "pool": "list describe set",
+        "pool": "list describe set create update delete kinds",
+        "instance": "list drain terminate",
         "limit": "list set",
         "retention": "list set",
         "user": "create list show disable enable token",
@@ -214,7 +215,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         for verb in verbs.split():
             shown = shell(noun, verb, "--help")
             assert shown.code == 0 and "--json" in shown.out, (noun, verb)
-    for command in ("queue", "usage", "trace", "tensorboard", "login", "whoami"):
+    for command in ("queue", "usage", "cost", "trace", "tensorboard", "login", "whoami"):
         assert "--json" in shell(command, "--help").out
 
 

@@ -116,6 +116,12 @@ class ModelStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODEL_STAGE_PRODUCTION: _ClassVar[ModelStage]
     MODEL_STAGE_ARCHIVED: _ClassVar[ModelStage]
 
+class OfferOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OFFER_ORDER_UNSPECIFIED: _ClassVar[OfferOrder]
+    OFFER_ORDER_CHEAPEST: _ClassVar[OfferOrder]
+    OFFER_ORDER_GIVEN: _ClassVar[OfferOrder]
+
 class OperationState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     OPERATION_STATE_UNSPECIFIED: _ClassVar[OperationState]
@@ -141,6 +147,12 @@ class PoolPlacement(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POOL_PLACEMENT_UNSPECIFIED: _ClassVar[PoolPlacement]
     POOL_PLACEMENT_BEST_FIT: _ClassVar[PoolPlacement]
     POOL_PLACEMENT_SPREAD: _ClassVar[PoolPlacement]
+
+class Purchase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PURCHASE_UNSPECIFIED: _ClassVar[Purchase]
+    PURCHASE_ON_DEMAND: _ClassVar[Purchase]
+    PURCHASE_SPOT: _ClassVar[Purchase]
 
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -287,6 +299,9 @@ MODEL_STAGE_CANDIDATE: ModelStage
 MODEL_STAGE_STAGING: ModelStage
 MODEL_STAGE_PRODUCTION: ModelStage
 MODEL_STAGE_ARCHIVED: ModelStage
+OFFER_ORDER_UNSPECIFIED: OfferOrder
+OFFER_ORDER_CHEAPEST: OfferOrder
+OFFER_ORDER_GIVEN: OfferOrder
 OPERATION_STATE_UNSPECIFIED: OperationState
 OPERATION_STATE_RUNNING: OperationState
 OPERATION_STATE_DONE: OperationState
@@ -301,6 +316,9 @@ POOL_ORDER_FAIR_SHARE: PoolOrder
 POOL_PLACEMENT_UNSPECIFIED: PoolPlacement
 POOL_PLACEMENT_BEST_FIT: PoolPlacement
 POOL_PLACEMENT_SPREAD: PoolPlacement
+PURCHASE_UNSPECIFIED: Purchase
+PURCHASE_ON_DEMAND: Purchase
+PURCHASE_SPOT: Purchase
 ROLE_UNSPECIFIED: Role
 ROLE_ADMIN: Role
 ROLE_EDITOR: Role
@@ -710,6 +728,47 @@ class CreateGroupRequest(_message.Message):
     name: str
     description: str
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
+
+class CreateMachinePoolRequest(_message.Message):
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "name")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    ZONES_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
+    ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    zones: _containers.RepeatedScalarFieldContainer[str]
+    order: OfferOrder
+    minimum: int
+    maximum: int
+    maximum_slots: int
+    reserve_slots: int
+    spot_share: float
+    on_demand_slots: int
+    falls_back: bool
+    idle_timeout_s: float
+    join_timeout_s: float
+    budget_per_month: float
+    labels: _containers.ScalarMap[str, str]
+    name: str
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., name: _Optional[str] = ...) -> None: ...
 
 class CreateModelRequest(_message.Message):
     __slots__ = ("name", "workspace", "description", "notes", "tags", "metadata", "approvals")
@@ -1915,6 +1974,12 @@ class InstanceRecord(_message.Message):
     ended_at: _timestamp_pb2.Timestamp
     def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., driver: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., reason: _Optional[str] = ..., price_per_hour: _Optional[float] = ..., launched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class InstanceRequest(_message.Message):
+    __slots__ = ("instance",)
+    INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    instance: str
+    def __init__(self, instance: _Optional[str] = ...) -> None: ...
+
 class IssueJoinTokenRequest(_message.Message):
     __slots__ = ("pool", "worker", "ttl_s")
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -2058,6 +2123,14 @@ class ListAuditRequest(_message.Message):
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListCostsRequest(_message.Message):
+    __slots__ = ("since", "until")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    since: str
+    until: str
+    def __init__(self, since: _Optional[str] = ..., until: _Optional[str] = ...) -> None: ...
 
 class ListExperimentCheckpointsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "experiment")
@@ -2470,6 +2543,127 @@ class LongOperationPage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[LongOperation]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[LongOperation, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class MachineCost(_message.Message):
+    __slots__ = ("day", "pool", "kind", "purchase", "instances", "hours", "cost")
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PURCHASE_FIELD_NUMBER: _ClassVar[int]
+    INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    day: str
+    pool: str
+    kind: str
+    purchase: Purchase
+    instances: int
+    hours: float
+    cost: float
+    def __init__(self, day: _Optional[str] = ..., pool: _Optional[str] = ..., kind: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., instances: _Optional[int] = ..., hours: _Optional[float] = ..., cost: _Optional[float] = ...) -> None: ...
+
+class MachineCosts(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MachineCost]
+    def __init__(self, items: _Optional[_Iterable[_Union[MachineCost, _Mapping]]] = ...) -> None: ...
+
+class MachineKinds(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MachineOffer]
+    def __init__(self, items: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
+
+class MachineOffer(_message.Message):
+    __slots__ = ("kind", "provider", "zone", "purchase", "slots", "slot_kind", "gpu", "memory_gib", "price_per_hour", "held", "held_until")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    PURCHASE_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
+    GPU_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_GIB_FIELD_NUMBER: _ClassVar[int]
+    PRICE_PER_HOUR_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    HELD_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    provider: str
+    zone: str
+    purchase: Purchase
+    slots: int
+    slot_kind: str
+    gpu: str
+    memory_gib: float
+    price_per_hour: float
+    held: str
+    held_until: _timestamp_pb2.Timestamp
+    def __init__(self, kind: _Optional[str] = ..., provider: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., gpu: _Optional[str] = ..., memory_gib: _Optional[float] = ..., price_per_hour: _Optional[float] = ..., held: _Optional[str] = ..., held_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class MachinePool(_message.Message):
+    __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OF_SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    CLOSING_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    ZONES_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
+    ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    of_settings: bool
+    closing: bool
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    zones: _containers.RepeatedScalarFieldContainer[str]
+    order: OfferOrder
+    minimum: int
+    maximum: int
+    maximum_slots: int
+    reserve_slots: int
+    spot_share: float
+    on_demand_slots: int
+    falls_back: bool
+    idle_timeout_s: float
+    join_timeout_s: float
+    budget_per_month: float
+    labels: _containers.ScalarMap[str, str]
+    instances: int
+    spent: float
+    fault: str
+    offers: _containers.RepeatedCompositeFieldContainer[MachineOffer]
+    def __init__(self, name: _Optional[str] = ..., of_settings: _Optional[bool] = ..., closing: _Optional[bool] = ..., kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., instances: _Optional[int] = ..., spent: _Optional[float] = ..., fault: _Optional[str] = ..., offers: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
+
+class MachinePoolRequest(_message.Message):
+    __slots__ = ("pool",)
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    def __init__(self, pool: _Optional[str] = ...) -> None: ...
+
+class MachinePools(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MachinePool]
+    def __init__(self, items: _Optional[_Iterable[_Union[MachinePool, _Mapping]]] = ...) -> None: ...
 
 class Me(_message.Message):
     __slots__ = ("tenant", "tenant_name", "token", "name", "role", "permissions", "expires_at", "roles")
@@ -3875,6 +4069,47 @@ class TrialTableRequest(_message.Message):
     sort: str
     column: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class UpdateMachinePoolRequest(_message.Message):
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "pool")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    ZONES_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    RESERVE_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
+    ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    zones: _containers.RepeatedScalarFieldContainer[str]
+    order: OfferOrder
+    minimum: int
+    maximum: int
+    maximum_slots: int
+    reserve_slots: int
+    spot_share: float
+    on_demand_slots: int
+    falls_back: bool
+    idle_timeout_s: float
+    join_timeout_s: float
+    budget_per_month: float
+    labels: _containers.ScalarMap[str, str]
+    pool: str
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Usage(_message.Message):
     __slots__ = ("since", "until", "by", "by_label", "items", "slot_seconds", "cost", "unpriced_slot_seconds")

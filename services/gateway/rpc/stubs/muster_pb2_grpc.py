@@ -565,6 +565,46 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ReservationRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Reservation.FromString,
                 _registered_method=True)
+        self.ListMachinePools = channel.unary_unary(
+                '/muster.v1.Muster/ListMachinePools',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachinePools.FromString,
+                _registered_method=True)
+        self.CreateMachinePool = channel.unary_unary(
+                '/muster.v1.Muster/CreateMachinePool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateMachinePoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+                _registered_method=True)
+        self.GetMachinePool = channel.unary_unary(
+                '/muster.v1.Muster/GetMachinePool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.MachinePoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+                _registered_method=True)
+        self.UpdateMachinePool = channel.unary_unary(
+                '/muster.v1.Muster/UpdateMachinePool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UpdateMachinePoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+                _registered_method=True)
+        self.DeleteMachinePool = channel.unary_unary(
+                '/muster.v1.Muster/DeleteMachinePool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.MachinePoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+                _registered_method=True)
+        self.ListMachineKinds = channel.unary_unary(
+                '/muster.v1.Muster/ListMachineKinds',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachineKinds.FromString,
+                _registered_method=True)
+        self.TerminateInstance = channel.unary_unary(
+                '/muster.v1.Muster/TerminateInstance',
+                request_serializer=muster_dot_v1_dot_muster__pb2.InstanceRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.InstanceRecord.FromString,
+                _registered_method=True)
+        self.ListMachineCosts = channel.unary_unary(
+                '/muster.v1.Muster/ListMachineCosts',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListCostsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachineCosts.FromString,
+                _registered_method=True)
         self.ListInstances = channel.unary_unary(
                 '/muster.v1.Muster/ListInstances',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -1749,6 +1789,70 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListMachinePools(self, request, context):
+        """Lists the pools of rented machines by name.
+        REST: GET /v1/machine-pools
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateMachinePool(self, request, context):
+        """Defines a new pool of rented machines.
+        REST: POST /v1/machine-pools
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMachinePool(self, request, context):
+        """Shows what a pool may rent, what keeps it from growing, and what it has cost this month.
+        REST: GET /v1/machine-pools/{pool}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateMachinePool(self, request, context):
+        """Says what a pool may rent from now on, in place of what was said before; what runs goes on.
+        REST: PUT /v1/machine-pools/{pool}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteMachinePool(self, request, context):
+        """Has a pool's machines go as their runs end, and then the pool.
+        REST: DELETE /v1/machine-pools/{pool}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMachineKinds(self, request, context):
+        """Lists the kinds of machines that can be rented, where and for what, and what is held back now.
+        REST: GET /v1/machine-kinds
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TerminateInstance(self, request, context):
+        """Ends a machine as it is, whatever runs there; its runs go on elsewhere, uncharged.
+        REST: POST /v1/instances/{instance}/terminate
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMachineCosts(self, request, context):
+        """Lists what rented machines have cost, by day, pool, kind and purchase.
+        REST: GET /v1/machine-costs
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListInstances(self, request, context):
         """Lists the machines that were rented or started, newest first.
         REST: GET /v1/instances
@@ -2809,6 +2913,46 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.DeleteReservation,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ReservationRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Reservation.SerializeToString,
+            ),
+            'ListMachinePools': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMachinePools,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachinePools.SerializeToString,
+            ),
+            'CreateMachinePool': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateMachinePool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateMachinePoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachinePool.SerializeToString,
+            ),
+            'GetMachinePool': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMachinePool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.MachinePoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachinePool.SerializeToString,
+            ),
+            'UpdateMachinePool': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateMachinePool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UpdateMachinePoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachinePool.SerializeToString,
+            ),
+            'DeleteMachinePool': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteMachinePool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.MachinePoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachinePool.SerializeToString,
+            ),
+            'ListMachineKinds': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMachineKinds,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachineKinds.SerializeToString,
+            ),
+            'TerminateInstance': grpc.unary_unary_rpc_method_handler(
+                    servicer.TerminateInstance,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.InstanceRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.InstanceRecord.SerializeToString,
+            ),
+            'ListMachineCosts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMachineCosts,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListCostsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachineCosts.SerializeToString,
             ),
             'ListInstances': grpc.unary_unary_rpc_method_handler(
                     servicer.ListInstances,
@@ -6004,6 +6148,222 @@ class Muster:
             '/muster.v1.Muster/DeleteReservation',
             muster_dot_v1_dot_muster__pb2.ReservationRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Reservation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMachinePools(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListMachinePools',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachinePools.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateMachinePool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateMachinePool',
+            muster_dot_v1_dot_muster__pb2.CreateMachinePoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMachinePool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetMachinePool',
+            muster_dot_v1_dot_muster__pb2.MachinePoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateMachinePool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/UpdateMachinePool',
+            muster_dot_v1_dot_muster__pb2.UpdateMachinePoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteMachinePool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteMachinePool',
+            muster_dot_v1_dot_muster__pb2.MachinePoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachinePool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMachineKinds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListMachineKinds',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachineKinds.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TerminateInstance(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/TerminateInstance',
+            muster_dot_v1_dot_muster__pb2.InstanceRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.InstanceRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMachineCosts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListMachineCosts',
+            muster_dot_v1_dot_muster__pb2.ListCostsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachineCosts.FromString,
             options,
             channel_credentials,
             insecure,

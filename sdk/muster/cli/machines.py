@@ -1,0 +1,227 @@
+"""`muster pool create` and its like, `muster instance` and `muster cost`: rented machines."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.machine_options import FIELDS, defining
+from muster.cli.options import PoolName
+from muster.cli.output import emit, facts, note, number, table
+from muster.cli.pool import Name, pools
+from muster.cli.usage import moment_of
+from muster.errors import NotFound, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import JsonValue
+
+    from muster.client.models import InstanceRecord, MachineOffer, MachinePool
+
+_DAY = "a date, a time, or how long ago: 7d."
+
+instances = noun("Look at the machines that were rented or started, and end them.")
+
+Instance = Annotated[
+    str, typer.Argument(metavar="INSTANCE", help="Its id or its worker, as `muster instance list` shows it.")
+]
+
+
+@verb(pools, "create")
+@defining
+def create_pool(pool: str, given: "dict[str, JsonValue]") -> None:
+    """Define a pool of rented machines."""
+    from muster.client import connect
+
+    for name, option in (("kinds", "--kind"), ("maximum", "--maximum")):
+        if name not in given:
+            hint = "`muster pool kinds` lists what can be rented"
+            raise Rejected("invalid_request", f"a pool needs {option}", option, hint)
+    with connect() as client:
+        found = client.machines.create_pool(pool, **given)
+    emit(found, lambda: facts(pool_facts(found)))
+
+
+@verb(pools, "update")
+@defining
+def update_pool(pool: str, given: "dict[str, JsonValue]") -> None:
+    """Change what a pool may rent; what is left out stays, and what runs goes on."""
+    from muster.client import connect
+
+    with connect() as client:
+        stays = client.machines.pool(pool).model_dump(mode="json", include=set(FIELDS))
+        found = client.machines.update_pool(pool, **(stays | given))
+    emit(found, lambda: facts(pool_facts(found)))
+
+
+@verb(pools, "delete")
+def delete_pool(pool: Name) -> None:
+    """Have a pool's machines go as their runs end, and then the pool."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.machines.delete_pool(pool)
+    emit(
+        found,
+        lambda: note("pool [bold]{}[/] goes with the last of its {} machines", found.name, found.instances),
+    )
+
+
+@verb(pools, "kinds")
+def kinds() -> None:
+    """List what machines can be rented, where and for what."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.machines.kinds()
+    emit(found, lambda: offers_table(found))
+
+
+@verb(instances, "list")
+def list_instances(pool: PoolName = None) -> None:
+    """List the machines, newest first."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = [one for one in client.cluster.instances().all() if pool in (None, one.pool)]
+    columns = (
+        "instance",
+        "worker",
+        "pool",
+        "provider",
+        "state",
+        ">slots",
+        ">an hour",
+        "launched",
+        "ended",
+        "why",
+    )
+    rows = (
+        (
+            one.id, one.worker, one.pool, one.driver, one.state, one.slots, number(one.price_per_hour),
+            one.launched_at, one.ended_at, one.reason,
+        )
+        for one in found
+    )  # fmt: skip
+    emit(found, lambda: table(columns, rows, "no machines yet: they come when there is work"))
+
+
+@verb(instances, "drain")
+def drain(instance: Instance) -> None:
+    """Give a machine no more work; its runs end by themselves, and once it is idle it goes as others do."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.drain(_worker_of(client.cluster.instances().all(), instance))
+    emit(
+        found,
+        lambda: note(
+            "worker [bold]{}[/] takes no more work; `muster worker undrain {}` takes it back",
+            found.id,
+            found.id,
+        ),
+    )
+
+
+@verb(instances, "terminate")
+def terminate(instance: Instance) -> None:
+    """End a machine at once, whatever runs there; its runs go on elsewhere, from their last checkpoint."""
+    from muster.client import connect
+
+    with connect() as client:
+        known = {
+            str(name): str(one.id)
+            for one in client.cluster.instances().all()
+            for name in (one.id, one.worker)
+        }
+        found = client.machines.terminate(known.get(instance, instance))
+    emit(found, lambda: note("machine [bold]{}[/] ({}) is being ended", found.id, found.worker))
+
+
+def cost(
+    since: Annotated[str | None, typer.Option("--since", help=f"{_DAY} By default 30 days ago.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="As --since; by default today.")] = None,
+) -> None:
+    """Show what rented machines have cost, by day, pool and kind; `muster usage` shows whose work it was for."""
+    from muster.client import connect
+
+    days = [
+        moment.date() if (moment := moment_of(given, option)) else None
+        for given, option in ((since, "--since"), (until, "--until"))
+    ]
+    with connect() as client:
+        found = client.machines.costs(*days)
+    columns = ("day", "pool", "kind", "rented", ">machines", ">hours", ">cost")
+    rows = [
+        (
+            one.day,
+            one.pool,
+            one.kind,
+            one.purchase.replace("_", " "),
+            one.instances,
+            number(one.hours),
+            f"{one.cost:,.2f}",
+        )
+        for one in found
+    ]
+
+    def show() -> None:
+        table(columns, rows, "nothing was rented in these days")
+        if rows:
+            note("{} in all", f"{sum(one.cost for one in found):,.2f}")
+
+    emit(found, show)
+
+
+def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
+    """What a pool may rent, and how it stands."""
+    of = "the provisioner's settings" if found.of_settings else ", ".join(found.kinds)
+    order = "as given" if found.order == "given" else "cheapest first"
+    most = "" if found.maximum_slots is None else f", at most {found.maximum_slots} slots"
+    spot = f"at most {found.spot_share:.0%} of the slots, {found.on_demand_slots} on other machines"
+    held = [offer for offer in found.offers if offer.held]
+    spent = None if found.spent is None else f"{found.spent:,.2f}"
+    budget = "" if found.budget_per_month is None else f" of {found.budget_per_month:,.2f}"
+    return [
+        (
+            "machines",
+            f"{found.instances} of {found.minimum} to {found.maximum}{most}"
+            + (", closing" if found.closing else ""),
+        ),
+        ("rents", f"{of}, {order}"),
+        *([("zones", ", ".join(found.zones))] if found.zones else []),
+        *([("spot", spot)] if found.spot_share else []),
+        *([("reserve", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
+        *([("spent", f"{spent}{budget} this month")] if spent is not None else []),
+        *(
+            (f"held: {_where(offer)}", f"{offer.held}, until {offer.held_until:%H:%M:%S} UTC")
+            for offer in held
+        ),
+        *([("trouble", found.fault)] if found.fault else []),
+    ]
+
+
+def offers_table(found: "Sequence[MachineOffer]") -> None:
+    """What can be rented."""
+    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "held back")
+    rows = (
+        (
+            one.kind, one.provider, one.zone, one.purchase.replace("_", " "), one.slots, one.gpu or one.slot_kind,
+            "" if one.price_per_hour is None else number(one.price_per_hour), one.held,
+        )
+        for one in found
+    )  # fmt: skip
+    table(columns, rows, "no kinds: the provisioner has no catalogue (MUSTER_PROVISIONER__CATALOGUE)")
+
+
+def _worker_of(found: "Sequence[InstanceRecord]", instance: str) -> str:
+    for one in found:
+        if instance in (str(one.id), one.worker):
+            return one.worker
+    raise NotFound(f"instance {instance}", hint="`muster instance list` shows them")
+
+
+def _where(offer: "MachineOffer") -> str:
+    spot = "spot " if offer.purchase == "spot" else ""
+    return f"{spot}{offer.kind}" + (f" in {offer.zone}" if offer.zone else "")

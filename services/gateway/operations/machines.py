@@ -1,0 +1,151 @@
+"""Pools of rented machines, for who keeps the site: shown, defined and closed, machines ended, and what they have cost. The provisioner keeps them; here is
+asked, and recorded before."""
+
+from datetime import UTC, date, timedelta
+
+from muster.errors import NotFound, Rejected
+from services.gateway.api.base import Empty
+from services.gateway.api.cluster import InstanceRecord
+from services.gateway.api.machines import (
+    CreateMachinePoolRequest,
+    InstanceRequest,
+    ListCostsRequest,
+    MachineCost,
+    MachineCosts,
+    MachineKinds,
+    MachineOffer,
+    MachinePool,
+    MachinePoolRequest,
+    MachinePools,
+    PoolMachines,
+    Purchase,
+    UpdateMachinePoolRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.render_cluster import render_instance
+from services.gateway.store import registry
+from shared.ids import SITE, InstanceId, PoolName
+from shared.messages import machine_pools as messages
+
+DAYS = 30
+
+
+async def list_machine_pools(call: Call, request: Empty) -> MachinePools:
+    """Lists the pools of rented machines by name."""
+    return MachinePools(items=[_seen(call, one) for one in await _load(call)])
+
+
+async def get_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePool:
+    """Shows what a pool may rent, what keeps it from growing, and what it has cost this month."""
+    return _seen(call, await _find(call, request.pool))
+
+
+async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> MachinePool:
+    """Defines a new pool of rented machines."""
+    return await _set(call, request.name, request, is_new=True)
+
+
+async def update_machine_pool(call: Call, request: UpdateMachinePoolRequest) -> MachinePool:
+    """Says what a pool may rent from now on, in place of what was said before; what runs goes on."""
+    call.note(before=_render(await _find(call, request.pool)))
+    return await _set(call, request.pool, request, is_new=False)
+
+
+async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePool:
+    """Has a pool's machines go as their runs end, and then the pool."""
+    before = await _find(call, request.pool)
+    call.note(before=_render(before))
+    await call.record()
+    question = messages.CloseMachinePool(pool=before.pool)
+    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    return _render(next(iter(found.pools), before.model_copy(update={"is_closing": True})))
+
+
+async def list_machine_kinds(call: Call, request: Empty) -> MachineKinds:
+    """Lists the kinds of machines that can be rented, where and for what, and what is held back now."""
+    found = await call.doors.bus.ask(messages.GetMachineKinds(), SITE, call.doors.query_timeout_s)
+    return MachineKinds(items=[_offer(one) for one in found.offers])
+
+
+async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRecord:
+    """Ends a machine as it is, whatever runs there; its runs go on elsewhere, uncharged."""
+    name = parse_uuid(request.instance)
+    if name is None:
+        raise NotFound(f"instance {request.instance}", hint="`muster instance list` shows them")
+    await call.record()
+    question = messages.EndInstance(instance_id=InstanceId(name), reason="an operator ended it")
+    ended = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    async with call.doors.database.system() as connection:
+        row = await registry.load_instance(connection, name)
+    if row is None:
+        raise NotFound(
+            f"instance {request.instance}", hint="it is so new that it is not listed yet; ask again"
+        )
+    return render_instance(row).model_copy(update={"state": ended.state})
+
+
+async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCosts:
+    """Lists what rented machines have cost, by day, pool, kind and purchase."""
+    until = _day(request.until, "until") or call.doors.clock.now().astimezone(UTC).date()
+    since = _day(request.since, "since") or until - timedelta(days=DAYS - 1)
+    question = messages.GetSpending(since=since, until=until)
+    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    return MachineCosts(items=[MachineCost.model_validate(row.model_dump(mode="json")) for row in found.rows])
+
+
+def _day(given: str | None, place: str) -> date | None:
+    try:
+        return None if given is None else date.fromisoformat(given)
+    except ValueError:
+        raise Rejected("invalid_request", f"{given} is no day", place, "give one like 2026-11-22") from None
+
+
+async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> MachinePool:
+    given = machines.model_dump(mode="json", exclude={"name", "pool"})
+    call.note(after=given, entity=f"pool/{name}")
+    await call.record()
+    definition = messages.PoolDefinition.model_validate(given)
+    question = messages.SetMachinePool(pool=PoolName(name), definition=definition, is_new=is_new)
+    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    return _render(found.pools[0])
+
+
+async def _load(call: Call, pool: PoolName | None = None) -> tuple[messages.MachinePool, ...]:
+    question = messages.GetMachinePools(pool=pool)
+    return (await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)).pools
+
+
+async def _find(call: Call, pool: str) -> messages.MachinePool:
+    found = await _load(call, PoolName(pool))
+    if not found:
+        raise NotFound(f"pool {pool}", hint="`muster pool list` shows them")
+    return found[0]
+
+
+def _seen(call: Call, one: messages.MachinePool) -> MachinePool:
+    """What the site spends is for who keeps it."""
+    shown = _render(one)
+    if call.caller.keeps_site:
+        return shown
+    return shown.model_copy(update={"spent": None, "budget_per_month": None})
+
+
+def _render(one: messages.MachinePool) -> MachinePool:
+    defined = one.definition.model_dump() if one.definition else {}
+    known = {
+        "name": one.pool,
+        "of_settings": one.definition is None,
+        "closing": one.is_closing,
+        "minimum": one.minimum,
+        "maximum": one.maximum,
+        "instances": one.instances,
+        "spent": one.spent,
+        "fault": one.fault,
+        "offers": [_offer(offer) for offer in one.offers],
+    }
+    return MachinePool.model_validate(defined | known)
+
+
+def _offer(one: messages.OfferView) -> MachineOffer:
+    return MachineOffer.model_validate(one.model_dump() | {"purchase": Purchase(one.purchase)})

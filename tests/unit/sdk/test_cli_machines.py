@@ -1,0 +1,97 @@
+"""`muster pool create`, `muster instance` and `muster cost` as who keeps the site meets them."""
+
+from typing import Any
+
+import httpx
+
+from tests.unit.sdk.shell import ID, Shell
+
+POOL: dict[str, Any] = {
+    "name": "burst", "of_settings": False, "closing": False, "kinds": ["small"], "zones": ["a"], "order": "cheapest",
+    "minimum": 0, "maximum": 4, "maximum_slots": None, "reserve_slots": 0, "spot_share": 0.5, "on_demand_slots": 1,
+    "falls_back": True, "idle_timeout_s": 300.0, "join_timeout_s": 1200.0, "budget_per_month": 100.0, "labels": {},
+    "instances": 2, "spent": 12.5, "fault": None,
+    "offers": [
+        {
+            "kind": "small", "provider": "aws", "zone": "a", "purchase": "spot", "slots": 1, "slot_kind": "cuda",
+            "gpu": "T4", "price_per_hour": 0.3, "held": "quota: 0 of 8", "held_until": "2026-11-22T12:00:30Z",
+        }
+    ],
+}  # fmt: skip
+INSTANCE = {
+    "id": ID, "pool": "burst", "worker": "w-1", "driver": "aws", "state": "ready", "slots": 1, "reason": None,
+    "price_per_hour": 0.3, "launched_at": "2026-11-22T11:00:00Z", "ended_at": None,
+}  # fmt: skip
+
+
+def test_a_pool_is_made_of_what_is_given_and_shown(shell: Shell) -> None:
+    shell.answers["POST /v1/machine-pools"] = httpx.Response(201, json=POOL)
+    options = (
+        "--kind",
+        "small",
+        "--zone",
+        "a",
+        "--maximum",
+        "4",
+        "--spot-share",
+        "0.5",
+        "--idle-timeout",
+        "5m",
+    )
+    shown = shell("pool", "create", "burst", *options, "--budget", "100")
+    assert shell.sent("POST", "/v1/machine-pools") == {
+        "name": "burst", "kinds": ["small"], "zones": ["a"], "maximum": 4, "spot_share": 0.5, "idle_timeout_s": 300.0,
+        "budget_per_month": 100.0,
+    }  # fmt: skip
+    words = " ".join(shown.out.split())
+    assert "machines 2 of 0 to 4" in words
+    assert "spent 12.50 of 100.00 this month" in words
+    assert "held: spot small in a quota: 0 of 8, until 12:00:30 UTC" in words
+
+
+def test_a_pool_without_kind_or_maximum_is_not_asked_for(shell: Shell) -> None:
+    ended = shell("pool", "create", "burst", "--kind", "small")
+    assert ended.code == 3 and "--maximum" in ended.err and not shell.requests
+
+
+def test_what_is_left_out_of_a_change_stays(shell: Shell) -> None:
+    shell.answers["GET /v1/machine-pools/burst"] = httpx.Response(200, json=POOL)
+    shell.answers["PUT /v1/machine-pools/burst"] = httpx.Response(200, json=POOL)
+    assert shell("pool", "update", "burst", "--maximum", "9", "--budget", "none").code == 0
+    sent = shell.sent("PUT", "/v1/machine-pools/burst")
+    assert isinstance(sent, dict)
+    assert (sent["maximum"], sent["budget_per_month"], sent["kinds"], sent["spot_share"]) == (
+        9,
+        None,
+        ["small"],
+        0.5,
+    )
+    assert shell("pool", "update", "burst", "--maximum-slots", "many").code == 3
+
+
+def test_a_machine_is_ended_by_its_id_or_its_worker(shell: Shell) -> None:
+    page = {"items": [INSTANCE], "next_cursor": None}
+    shell.answers["GET /v1/instances"] = httpx.Response(200, json=page)
+    shell.answers[f"POST /v1/instances/{ID}/terminate"] = httpx.Response(
+        200, json=INSTANCE | {"state": "terminating"}
+    )
+    for name in (ID, "w-1"):
+        assert "is being ended" in shell("instance", "terminate", name).err
+    assert "w-1" in shell("instance", "list", "--pool", "burst").out
+    assert shell("instance", "drain", "nobody").code == 4
+
+
+def test_costs_are_summed(shell: Shell) -> None:
+    row = {
+        "day": "2026-11-22",
+        "pool": "burst",
+        "kind": "small",
+        "purchase": "spot",
+        "instances": 2,
+        "hours": 3.5,
+        "cost": 1.25,
+    }
+    shell.answers["GET /v1/machine-costs"] = httpx.Response(200, json={"items": [row, row | {"cost": 2.0}]})
+    shown = shell("cost", "--since", "2026-11-20")
+    assert "3.25 in all" in shown.err
+    assert shell.requests[-1].url.params["since"] == "2026-11-20"
