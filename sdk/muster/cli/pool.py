@@ -136,14 +136,30 @@ def set_limit(
     weight: Annotated[
         float, typer.Option("--weight", help="Its part among its siblings under fair share.")
     ] = 1.0,
+    own: Annotated[
+        bool,
+        typer.Option(
+            "--own", help="As an admin of your tenant, with --workspace: within what the tenant may."
+        ),
+    ] = False,
 ) -> None:
     """Say what a tenant or a workspace may hold, in place of what was said before."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.set_limit(
-            pool, tenant=tenant, workspace=workspace, guaranteed=guaranteed, maximum=maximum, weight=weight
-        )
+        if workspace is not None and own:
+            found = client.cluster.set_workspace_limit(
+                pool, workspace, guaranteed=guaranteed, maximum=maximum, weight=weight
+            )
+        else:
+            found = client.cluster.set_limit(
+                pool,
+                tenant=tenant,
+                workspace=workspace,
+                guaranteed=guaranteed,
+                maximum=maximum,
+                weight=weight,
+            )
     warn(found.warnings)
     emit(found, lambda: note("{}", _said(found)))
 

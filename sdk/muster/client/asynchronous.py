@@ -157,6 +157,7 @@ class AsyncCluster(AsyncNoun[Cluster]):
     edit_pool = awaited(Cluster.edit_pool)
     limits = listed(Cluster.limits)
     set_limit = awaited(Cluster.set_limit)
+    set_workspace_limit = awaited(Cluster.set_workspace_limit)
     set_storage_limit = awaited(Cluster.set_storage_limit)
     retention = awaited(Cluster.retention)
     set_retention = awaited(Cluster.set_retention)

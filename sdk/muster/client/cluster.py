@@ -90,6 +90,20 @@ class Cluster:
         body |= {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.Limit, "/v1/limits", body)
 
+    def set_workspace_limit(
+        self,
+        pool: str,
+        workspace: str,
+        *,
+        guaranteed: int = 0,
+        maximum: int | None = None,
+        weight: float = 1.0,
+    ) -> models.Limit:
+        """Say what a workspace of one's tenant may hold in a pool, within what the tenant may; replaces what was said before."""
+        body: dict[str, JsonValue] = {"pool": pool, "workspace": workspace, "guaranteed": guaranteed}
+        body |= {"weight": weight} if maximum is None else {"weight": weight, "maximum": maximum}
+        return self._transport.put(models.Limit, "/v1/limits/workspace", body)
+
     def set_storage_limit(
         self, maximum_bytes: int | None, *, tenant: str | None = None
     ) -> models.StorageLimit:

@@ -136,6 +136,21 @@ class ListLimitsRequest(PageRequest):
     pool: PoolName | None = None
 
 
+class SetWorkspaceLimitRequest(Request):
+    """The whole limit of a workspace of the caller's tenant, within what the tenant itself may hold; the defaults limit nothing."""
+
+    pool: PoolName
+    workspace: Annotated[str, Field(min_length=1, max_length=200)]
+    guaranteed: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0,
+        description="Of what is guaranteed to the tenant: all its workspaces together have no more.",
+    )
+    maximum: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="None: the tenant's."
+    )
+    weight: Weight = 1.0
+
+
 class SetLimitRequest(Request):
     """The whole limit, in place of what was said before; the defaults limit nothing."""
 

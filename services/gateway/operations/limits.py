@@ -5,13 +5,20 @@ from difflib import get_close_matches
 from typing import Any
 
 from muster.errors import NotFound, Rejected
-from services.gateway.api.pools import Limit, LimitPage, ListLimitsRequest, SetLimitRequest
-from services.gateway.core.grants import Place
+from services.gateway.api.pools import (
+    Limit,
+    LimitPage,
+    ListLimitsRequest,
+    SetLimitRequest,
+    SetWorkspaceLimitRequest,
+)
+from services.gateway.core.grants import TENANT, Place
 from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access, experiments, limits
+from shared.bus import Unit
 from shared.ids import SITE, TenantId, derived_id
 from shared.messages.limits import LimitsChanged
 
@@ -31,39 +38,86 @@ async def list_limits(call: Call, request: ListLimitsRequest) -> LimitPage:
 
 async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     """Says what a tenant, or a workspace of one, may hold in a pool, from now on."""
-    if request.maximum is not None and request.maximum < request.guaranteed:
+    _check_maximum(request.guaranteed, request.maximum)
+    await view_of(call, request.pool)
+    tenant, name = await named_tenant(call, request.tenant)
+    call.concerns(tenant)
+    async with call.site_unit() as unit:
+        limit = await _save(call, unit, tenant, name, _values(request, tenant, request.workspace))
+    warnings = await unused_workspace(call, tenant, request.workspace)
+    return limit.model_copy(update={"warnings": warnings})
+
+
+async def set_workspace_limit(call: Call, request: SetWorkspaceLimitRequest) -> Limit:
+    """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may."""
+    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    _check_maximum(request.guaranteed, request.maximum)
+    await view_of(call, request.pool)
+    # The scheduler is told in the site's name, as of all limits.
+    async with call.site_unit() as unit:
+        # Held until the end: of two who hand out the same guarantee one comes second.
+        await limits.take_turn(unit.connection, call.tenant)
+        known = await limits.load_limits(unit.connection, request.pool)
+        _check_within(request, [row for row in known if row.tenant == call.tenant])
+        values = _values(request, call.tenant, request.workspace)
+        limit = await _save(call, unit, call.tenant, call.caller.tenant_name, values)
+    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    return limit.model_copy(update={"warnings": warnings})
+
+
+def _check_maximum(guaranteed: int, maximum: int | None) -> None:
+    if maximum is not None and maximum < guaranteed:
         raise Rejected(
             "invalid_request",
-            f"the maximum ({request.maximum}) is below what is guaranteed ({request.guaranteed})",
+            f"the maximum ({maximum}) is below what is guaranteed ({guaranteed})",
             "maximum",
             "raise the maximum, or guarantee less",
         )
-    pool = await view_of(call, request.pool)
-    tenant, name = await named_tenant(call, request.tenant)
-    values: dict[str, Any] = {
-        **request.model_dump(include={"pool", "guaranteed", "maximum", "weight"}),
-        "tenant": tenant,
-        "workspace": request.workspace or "",
-    }
-    call.concerns(tenant)
-    async with call.site_unit() as unit:
-        before = await limits.load_limit(unit.connection, values)
-        version = await limits.save_limit(unit.connection, values)
-        changed = LimitsChanged(
-            limit_id=derived_id(tenant, "limit", pool.pool, request.workspace or ""),
-            version=version,
-            tenant=tenant,
-            workspace=request.workspace,
-            pool=pool.pool,
-            guaranteed=request.guaranteed,
-            maximum=request.maximum,
-            weight=request.weight,
+
+
+def _check_within(request: SetWorkspaceLimitRequest, known: Sequence[Any]) -> None:
+    """Raises Rejected where a workspace would have more than its tenant has to give."""
+    own = next((row for row in known if not row.workspace), None)
+    most = own.maximum if own is not None else None
+    if most is not None and request.maximum is not None and request.maximum > most:
+        raise Rejected(
+            "beyond_tenant", f"the tenant itself may hold {most} slots of {request.pool}", "maximum"
         )
-        unit.emit(changed, tenant=SITE)
-        stood = _render(dict(before._mapping), name) if before is not None else None
-        call.note(before=stood, after=_render(values, name), entity=f"limit/{pool.pool}/{name}")
-    warnings = await unused_workspace(call, tenant, request.workspace)
-    return _render(values, name).model_copy(update={"warnings": warnings})
+    given = sum(row.guaranteed for row in known if row.workspace not in ("", request.workspace))
+    whole = own.guaranteed if own is not None else 0
+    if request.guaranteed and given + request.guaranteed > whole:
+        raise Rejected(
+            "beyond_tenant",
+            f"{whole} slots of {request.pool} are guaranteed to the tenant, and {given} of them to its other workspaces",
+            "guaranteed",
+            "guarantee less, or ask who keeps the site for more",
+        )
+
+
+def _values(
+    request: SetLimitRequest | SetWorkspaceLimitRequest, tenant: TenantId, workspace: str | None
+) -> dict[str, Any]:
+    asked = request.model_dump(include={"pool", "guaranteed", "maximum", "weight"})
+    return {**asked, "tenant": tenant, "workspace": workspace or ""}
+
+
+async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dict[str, Any]) -> Limit:
+    """Keeps a limit, tells who enforces it, and the audit log what stood before."""
+    before = await limits.load_limit(unit.connection, values)
+    version = await limits.save_limit(unit.connection, values)
+    told = {key: values[key] for key in ("pool", "guaranteed", "maximum", "weight")}
+    changed = LimitsChanged(
+        limit_id=derived_id(tenant, "limit", values["pool"], values["workspace"]),
+        version=version,
+        tenant=tenant,
+        workspace=values["workspace"] or None,
+        **told,
+    )
+    unit.emit(changed, tenant=SITE)
+    stood = _render(dict(before._mapping), name) if before is not None else None
+    limit = _render(values, name)
+    call.note(before=stood, after=limit, entity=f"limit/{values['pool']}/{name}")
+    return limit
 
 
 async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:

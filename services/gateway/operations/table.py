@@ -202,6 +202,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("EditPool", "PATCH", "/v1/pools/{pool}", pools.EditPoolRequest, pools.Pool, MANAGE, NATURAL, pool_handlers.edit_pool, long=True, conditional=True),
     Operation("ListLimits", "GET", "/v1/limits", pools.ListLimitsRequest, pools.LimitPage, CLUSTER, SAFE, limit_handlers.list_limits),
     Operation("SetLimit", "PUT", "/v1/limits", pools.SetLimitRequest, pools.Limit, MANAGE, NATURAL, limit_handlers.set_limit),
+    Operation("SetWorkspaceLimit", "PUT", "/v1/limits/workspace", pools.SetWorkspaceLimitRequest, pools.Limit, POLICY, NATURAL, limit_handlers.set_workspace_limit),
     Operation("ListQuotas", "GET", "/v1/quotas", base.Empty, quotas.WorkQuotas, CLUSTER, SAFE, quota_handlers.list_quotas),
     Operation("SetTenantQuota", "PUT", "/v1/quotas/tenant", quotas.SetTenantQuotaRequest, quotas.WorkQuota, MANAGE, NATURAL, quota_handlers.set_tenant_quota),
     Operation("SetWorkspaceQuota", "PUT", "/v1/quotas/workspace", quotas.SetWorkspaceQuotaRequest, quotas.WorkQuota, POLICY, NATURAL, quota_handlers.set_workspace_quota),

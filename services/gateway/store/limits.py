@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import limits, storage_limit
+
+_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
 
 
 async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
@@ -43,6 +45,11 @@ async def load_storage_limit(connection: AsyncConnection, tenant: UUID) -> Row[A
     """What was said last; None: nothing yet."""
     query = select(storage_limit).where(storage_limit.c.tenant == tenant)
     return (await connection.execute(query)).one_or_none()
+
+
+async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+    """Holds the tenant's limits until the end of the transaction: what is given of one guarantee is counted by one at a time."""
+    await connection.execute(_TURN, {"key": f"limits:{tenant}"})
 
 
 async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:

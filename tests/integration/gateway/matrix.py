@@ -78,6 +78,7 @@ REQUIRED: dict[str, Values] = {
     "SetModelAlias": {"version": "1"},
     "SetModelStage": {"stage": "staging"},
     "SetWorkspaceBudget": {"workspace": "x"},
+    "SetWorkspaceLimit": {"pool": "x", "workspace": "x"},
     "SetWorkspaceQuota": {"workspace": "x"},
     "SetPassword": {"password": "correct horse battery"},
     "UndrainWorkers": {"labels": {"x": "y"}},

@@ -156,3 +156,40 @@ async def test_tenants_see_and_set_their_own_and_an_operator_all(
     async with gateway.client(viewer) as client:
         assert (await client.get("/v1/limits")).json()["items"] == []
         assert (await client.put("/v1/limits", json={"pool": "default"})).status_code == 403
+
+
+async def test_a_tenants_admin_shares_out_what_the_tenant_may_hold_and_no_more(
+    gateway: Gateway, others: Others, postgres: TestDatabase
+) -> None:
+    others.say(GetCluster, ruled())
+    foreign, token = await make_tenant(postgres.urls["gateway"].system, gateway.directory, "sharing")
+    path = "/v1/limits/workspace"
+    pool: dict[str, Any] = {"pool": "default"}
+    async with gateway.client() as keeper, gateway.client(token) as admin:
+        body = pool | {"tenant": f"sharing-{foreign}", "guaranteed": 8, "maximum": 16}
+        assert (await keeper.put("/v1/limits", json=body)).status_code == 200
+        assert (await admin.put("/v1/limits", json=pool | {"maximum": 99})).status_code in (403, 404)
+        vision = pool | {"workspace": "vision", "guaranteed": 6, "maximum": 10}
+        assert (await admin.put(path, json=vision)).json()["tenant"] == f"sharing-{foreign}"
+
+        async def is_told() -> bool:
+            told = await told_limits(others)
+            return (told.tenant, told.workspace, told.guaranteed) == (foreign, "vision", 6)
+
+        await eventually(is_told)
+        for more, place, said in (
+            (
+                {"guaranteed": 3},
+                "guaranteed",
+                "8 slots of default are guaranteed to the tenant, and 6 of them",
+            ),
+            ({"maximum": 17}, "maximum", "may hold 16 slots"),
+            ({"guaranteed": 2, "maximum": 1}, "maximum", "below what is guaranteed (2)"),
+        ):
+            refused = await admin.put(path, json=pool | {"workspace": "speech"} | more)
+            assert refused.status_code in (400, 422) and refused.json()["place"] == place, refused.text
+            assert said in refused.json()["detail"]
+        both = [pool | {"workspace": name, "guaranteed": 2} for name in ("speech", "text")]
+        answers = await asyncio.gather(*(admin.put(path, json=one) for one in both))
+        assert sorted(answer.status_code for answer in answers) == [200, 422]
+        assert (await admin.put(path, json=vision | {"guaranteed": 5})).status_code == 200

@@ -3750,6 +3750,20 @@ class SetWorkspaceBudgetRequest(_message.Message):
     when_spent: WhenSpent
     def __init__(self, workspace: _Optional[str] = ..., per_month: _Optional[float] = ..., when_spent: _Optional[_Union[WhenSpent, str]] = ...) -> None: ...
 
+class SetWorkspaceLimitRequest(_message.Message):
+    __slots__ = ("pool", "workspace", "guaranteed", "maximum", "weight")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEED_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    workspace: str
+    guaranteed: int
+    maximum: int
+    weight: float
+    def __init__(self, pool: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
+
 class SetWorkspaceQuotaRequest(_message.Message):
     __slots__ = ("workspace", "max_experiments", "requests_per_s")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]

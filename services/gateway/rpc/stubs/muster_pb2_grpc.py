@@ -520,6 +520,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Limit.FromString,
                 _registered_method=True)
+        self.SetWorkspaceLimit = channel.unary_unary(
+                '/muster.v1.Muster/SetWorkspaceLimit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceLimitRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Limit.FromString,
+                _registered_method=True)
         self.ListQuotas = channel.unary_unary(
                 '/muster.v1.Muster/ListQuotas',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -1717,6 +1722,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetWorkspaceLimit(self, request, context):
+        """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may.
+        REST: PUT /v1/limits/workspace
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListQuotas(self, request, context):
         """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own.
         REST: GET /v1/quotas
@@ -2867,6 +2880,11 @@ def add_MusterServicer_to_server(servicer, server):
             'SetLimit': grpc.unary_unary_rpc_method_handler(
                     servicer.SetLimit,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Limit.SerializeToString,
+            ),
+            'SetWorkspaceLimit': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetWorkspaceLimit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceLimitRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Limit.SerializeToString,
             ),
             'ListQuotas': grpc.unary_unary_rpc_method_handler(
@@ -5904,6 +5922,33 @@ class Muster:
             target,
             '/muster.v1.Muster/SetLimit',
             muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Limit.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetWorkspaceLimit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetWorkspaceLimit',
+            muster_dot_v1_dot_muster__pb2.SetWorkspaceLimitRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Limit.FromString,
             options,
             channel_credentials,
