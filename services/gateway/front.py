@@ -15,7 +15,7 @@ from services.gateway.authentication import Authenticator, Presented
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
-from services.gateway.operations.operation import Idempotency, Operation
+from services.gateway.operations.operation import MAX_KEY_CHARS, Idempotency, Operation
 from services.gateway.rates import Limiter
 from services.gateway.refusals import Unauthenticated
 from services.gateway.streams import OpenStreams
@@ -25,7 +25,6 @@ from shared.ids import SITE, TenantId
 NOWHERE = Origin()
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _DENIALS = {"forbidden", "unauthenticated"}
-_MAX_KEY_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +134,9 @@ class Front:
 
     def _call(self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs) -> Call:
         key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None
-        if key is not None and not 1 <= len(key) <= _MAX_KEY_CHARS:
+        if key is not None and not 1 <= len(key) <= MAX_KEY_CHARS:
             raise Rejected(
-                "invalid_request", f"the key must have 1 to {_MAX_KEY_CHARS} characters", "Idempotency-Key"
+                "invalid_request", f"the key must have 1 to {MAX_KEY_CHARS} characters", "Idempotency-Key"
             )
         if inputs.if_match is not None and row.has_effect and not row.conditional:
             raise Rejected(

@@ -19,6 +19,9 @@ Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Stream = Literal["server", "upload"]
 """`server`: many answers (SSE, server stream). `upload`: the body is bytes (raw body, client stream)."""
 
+MAX_KEY_CHARS = 200
+"""Of an `Idempotency-Key`."""
+
 _NAME = re.compile(r"[A-Z][A-Za-z]+")
 _PATH = re.compile(r"/v1(/[a-z][a-z-]*|/\{[a-z][a-z0-9_]*\})+")
 _PLACES = re.compile(r"\{([a-z0-9_]+)\}")

@@ -12,7 +12,7 @@ from services.gateway.api.sessions import CreatedSession
 from services.gateway.core.browsers import COOKIE, HEADER
 from services.gateway.core.masks import FIELDS, MOST_CHARACTERS
 from services.gateway.core.permissions import Access
-from services.gateway.operations.operation import Idempotency, Operation
+from services.gateway.operations.operation import MAX_KEY_CHARS, Idempotency, Operation
 
 API_VERSION = "1.0.0"
 
@@ -206,7 +206,12 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
         parameters.append({"name": FIELDS, "in": "query", "required": False, **_FIELDS})
     if row.idempotent is Idempotency.KEY:
         parameters.append(
-            _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")
+            _header(
+                "Idempotency-Key",
+                "The same key and request have the same answer for 24 hours.",
+                minLength=1,
+                maxLength=MAX_KEY_CHARS,
+            )
         )
     if row.response is CreatedSession:
         parameters.append(
@@ -227,8 +232,8 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
     return parameters
 
 
-def _header(name: str, description: str) -> Document:
-    schema = {"type": "string", "maxLength": 200}
+def _header(name: str, description: str, **bounds: int) -> Document:
+    schema = {"type": "string", **bounds}
     return {"name": name, "in": "header", "required": False, "schema": schema, "description": description}
 
 
