@@ -8,7 +8,6 @@ from uuid import UUID
 
 from opentelemetry import context as contexts, trace
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import (
     Link,
@@ -22,6 +21,7 @@ from opentelemetry.trace import (
 from shared.settings import TelemetrySettings
 from shared.telemetry.files import FileSpanExporter
 from shared.telemetry.queue import SpanQueue
+from shared.telemetry.spans import Recorder
 
 TRACEPARENT = "traceparent"
 TRACE_HEADERS = (TRACEPARENT,)
@@ -59,30 +59,28 @@ ATTRIBUTES = frozenset(
 Value = str | int | float | bool | UUID | None
 
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-_SCOPE = "muster"
+_NOTHING = trace.NoOpTracer()
+"""Carries a trace onward, and records nothing."""
 
-_provider: TracerProvider | None = None
-_tracer: trace.Tracer = trace.NoOpTracer()
+_recorder: Recorder | None = None
 
 
 def configure(service: str, settings: TelemetrySettings) -> None:
     """Send this process's spans where the settings say; without a place they only carry the trace onward."""
-    global _provider, _tracer
+    global _recorder
     shutdown()
     exporter = _exporter(service, settings)
-    if exporter is None:
-        return
-    _provider = TracerProvider(resource=Resource.create({"service.name": f"muster-{service}"}))
-    _provider.add_span_processor(SpanQueue(exporter))
-    _tracer = _provider.get_tracer(_SCOPE)
+    if exporter is not None:
+        resource = Resource.create({"service.name": f"muster-{service}"})
+        _recorder = Recorder(resource, SpanQueue(exporter))
 
 
 def shutdown() -> None:
     """Write out what waits, and record no more."""
-    global _provider, _tracer
-    if _provider is not None:
-        _provider.shutdown()
-    _provider, _tracer = None, trace.NoOpTracer()
+    global _recorder
+    if _recorder is not None:
+        _recorder.shutdown()
+    _recorder = None
 
 
 @contextmanager
@@ -102,7 +100,7 @@ def span(
     """
     context = None if parent is None else extract(parent)
     others = [Link(found) for found in map(_span_context, links) if found is not None]
-    started = _tracer.start_span(name, context, attributes=_kept(attributes), links=others)
+    started = _start(name, context, attributes, others)
     token = contexts.attach(trace.set_span_in_context(started, context))
     try:
         yield started
@@ -119,7 +117,7 @@ def record(
     name: str, began: datetime, ended: datetime, parent: Mapping[str, str], **attributes: Value
 ) -> None:
     """Record as one span what is over, by the machine's clock; arguments as those of `span`."""
-    started = _tracer.start_span(name, extract(parent), attributes=_kept(attributes), start_time=_ns(began))
+    started = _start(name, extract(parent), attributes, start_ns=_ns(began))
     started.end(_ns(max(began, ended)))
 
 
@@ -155,6 +153,18 @@ def trace_id() -> str | None:
     """The current trace's id in hexadecimal, for logs and exemplars."""
     found = trace.get_current_span().get_span_context()
     return f"{found.trace_id:032x}" if found.is_valid else None
+
+
+def _start(
+    name: str,
+    context: contexts.Context | None,
+    attributes: Mapping[str, Value],
+    links: Sequence[Link] = (),
+    start_ns: int | None = None,
+) -> Span:
+    if _recorder is None:
+        return _NOTHING.start_span(name, context)
+    return _recorder.start(name, context, _kept(attributes), links, start_ns)
 
 
 def _kept(attributes: Mapping[str, Value]) -> dict[str, str | int | float | bool]:

@@ -1,6 +1,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,6 +51,28 @@ def test_headers_without_a_trace_begin_one(traces: Path) -> None:
     assert inner["trace_id"] != outer["trace_id"]
 
 
+def test_of_a_trace_that_its_beginner_does_not_record_nothing_is(traces: Path) -> None:
+    onward: dict[str, str] = {}
+    with telemetry.span("hop", parent={"traceparent": f"00-{'a' * 32}-{'b' * 16}-00"}), telemetry.span("in"):
+        telemetry.inject(onward)
+    assert onward["traceparent"].startswith(f"00-{'a' * 32}-") and onward["traceparent"].endswith("-00")
+    assert written(traces) == []
+
+
+def test_what_is_learned_within_a_span_stands_in_it(traces: Path) -> None:
+    with telemetry.span("answer", operation="get") as span:
+        span.set_attribute("status", 404)
+    assert written(traces)[0]["attributes"] == {"operation": "get", "status": 404}
+
+
+def test_what_is_over_is_recorded_with_its_times(traces: Path) -> None:
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    telemetry.record("install", began, began + timedelta(seconds=2), {})
+    found = written(traces)[0]
+    assert found["end_ns"] - found["start_ns"] == 2_000_000_000
+    assert found["start_ns"] == began.timestamp() * 1e9 and found["parent_id"] is None
+
+
 def test_links_join_other_traces(traces: Path) -> None:
     headers: dict[str, str] = {}
     with telemetry.span("earlier"):
@@ -76,7 +99,7 @@ def test_files_stay_bounded(traces: Path) -> None:
     for _ in range(40):
         with telemetry.span("step"):
             pass
-        telemetry.tracing._provider.force_flush()  # type: ignore[union-attr]
+        telemetry.tracing._recorder.flush()  # type: ignore[union-attr]
     telemetry.shutdown()
     sizes = [path.stat().st_size for path in traces.iterdir()]
     assert len(sizes) == 2
