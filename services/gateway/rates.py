@@ -1,16 +1,18 @@
-"""How many requests a tenant may send: token buckets in Redis, and cautious ones of our own while Redis is away."""
+"""How many requests a tenant may send: token buckets in Redis, drawn from by leases, and cautious ones of our own while Redis is away."""
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from muster.errors import Transient
-from services.gateway.core.buckets import Bucket, Rate, Standing, take
+from services.gateway.core.buckets import Bucket, Lease, Rate, Standing, take
 from services.gateway.operations.operation import RateClass
 from shared.clock import Clock
 from shared.ids import TenantId
@@ -25,27 +27,44 @@ _REDIS = "asking redis; local limits apply"
 ATTEMPTS = {"account": Rate(1 / 20, 10.0), "address": Rate(0.5, 60.0)}
 """How often a password may be tried for one account, and from one address: ten at once, then three a minute; sixty at once, then thirty."""
 
-# Returns the milliseconds to wait, 0 when a token was taken, and the tokens left. The clock is Redis's: replicas share it.
+# Takes as many tokens as there are, up to those wanted. Returns the milliseconds to wait, 0 when one was taken, the tokens taken and those left.
+# The clock is Redis's: replicas share it.
 _TAKE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local per_ms, burst = tonumber(ARGV[1]) / 1000, tonumber(ARGV[2])
 local kept = redis.call('HMGET', KEYS[1], 'tokens', 'at')
 local tokens = math.min(burst, (tonumber(kept[1]) or burst) + math.max(0, now - (tonumber(kept[2]) or now)) * per_ms)
-local wait = 0
-if tokens >= 1 then tokens = tokens - 1 else wait = math.ceil((1 - tokens) / per_ms) end
+local taken, wait = math.min(tonumber(ARGV[3]), math.floor(tokens)), 0
+if taken >= 1 then tokens = tokens - taken else wait = math.ceil((1 - tokens) / per_ms) end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('PEXPIRE', KEYS[1], math.ceil(burst / per_ms) + 1000)
-return {wait, tostring(tokens)}
+return {wait, taken, tostring(tokens)}
 """
-_left: ContextVar[float] = ContextVar("left", default=0.0)
-"""The tokens that the request being answered has left in the bucket it drew from last."""
 _standing: ContextVar[Standing | None] = ContextVar("standing", default=None)
 
 
 def standing() -> Standing | None:
     """Where the request that is being answered stands with its rate; None where it draws from none."""
     return _standing.get()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What came of drawing from a bucket in Redis."""
+
+    tokens: int
+    left: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A token was taken, or is there after `wait_s`: by which rate, and how many the tenant has left."""
+
+    rate: Rate
+    left: float
+    wait_s: float
 
 
 class Limiter:
@@ -56,6 +75,8 @@ class Limiter:
         self._script = redis.register_script(_TAKE) if redis is not None else None
         self._rates = rates
         self._clock = clock
+        self._leases: OrderedDict[str, Lease] = OrderedDict()
+        self._drawing: dict[str, asyncio.Task[bool]] = {}
         self._local: OrderedDict[str, Bucket] = OrderedDict()
         self._away_until_s = 0.0
         self._outages = Outages()
@@ -75,50 +96,87 @@ class Limiter:
         await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), name, told)
 
     async def _take(self, key: str, rate: Rate, name: str, told: str) -> None:
-        rate, wait_s = await self._drawn(key, rate)
-        stands, before = Standing(name, rate, _left.get()), _standing.get()
+        taken = await self._leased(key, rate)
+        stands, before = Standing(name, taken.rate, taken.left), _standing.get()
         if before is None or stands.tokens <= before.tokens:  # Of several buckets the emptiest is told of.
             _standing.set(stands)
-        if wait_s > 0:
-            raise Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
+        if taken.wait_s > 0:
+            raise Transient(told, retry_after_s=round(taken.wait_s, 3), code="rate_limited")
 
     async def attempt(self, kind: str, who: str) -> None:
         """Raises Transient (`rate_limited`) where `who` has tried to sign in too often, whether or not there is such a one."""
         # A name may be long, or hold what somebody typed into the wrong field.
         key, rate = f"muster:attempt:{kind}:{hashlib.sha256(who.encode()).hexdigest()}", ATTEMPTS[kind]
-        _, wait_s = await self._drawn(key, rate)
+        found = await self._shared(key, rate, 1)
+        wait_s = self._alone(key, rate).wait_s if found is None else found.wait_s
         if wait_s > 0:
             raise Transient(
                 "there were too many attempts to sign in", retry_after_s=round(wait_s, 3), code="rate_limited"
             )
 
-    async def _drawn(self, key: str, rate: Rate) -> tuple[Rate, float]:
-        """Takes a token; returns the rate that it was taken by, and the seconds to wait where there was none."""
-        wait_s = await self._shared(key, rate)
-        if wait_s is not None:
-            return rate, wait_s
-        cautious = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
-        return cautious, self._alone(key, cautious)
+    async def _leased(self, key: str, rate: Rate) -> _Taken:
+        """Takes one of the tokens drawn ahead."""
+        lease = self._lease(key, rate)
+        while (wait_s := lease.take(self._clock.monotonic())) is None:
+            if self._is_away() or not await self._draw(key, lease):
+                return self._alone(key, rate)
+        return _Taken(rate, lease.left(self._clock.monotonic()), wait_s)
 
-    async def _shared(self, key: str, rate: Rate) -> float | None:
-        if self._script is None or self._clock.monotonic() < self._away_until_s:
+    def _lease(self, key: str, rate: Rate) -> Lease:
+        lease = self._leases.get(key)
+        if lease is None or lease.rate != rate:
+            lease = self._leases[key] = Lease(rate)
+        _keep_newest(self._leases, key)
+        return lease
+
+    async def _draw(self, key: str, lease: Lease) -> bool:
+        """Draws once for all requests that wait for it; False while Redis is away. One that is given up takes nothing from the others."""
+        drawing = self._drawing.get(key)
+        if drawing is None:
+            drawing = self._drawing[key] = asyncio.create_task(self._draw_ahead(key, lease))
+        lease.waiting += 1
+        try:
+            return await asyncio.shield(drawing)
+        finally:
+            lease.waiting -= 1
+
+    async def _draw_ahead(self, key: str, lease: Lease) -> bool:
+        try:
+            found = await self._shared(key, lease.rate, lease.wanted(self._clock.monotonic()))
+            if found is not None:
+                lease.draw(found.tokens, found.left, found.wait_s, self._clock.monotonic())
+            return found is not None
+        finally:
+            # Before it is done: who found it done would wait for nothing, and ask again without an end.
+            del self._drawing[key]
+
+    async def _shared(self, key: str, rate: Rate, wanted: int) -> _Drawn | None:
+        if self._script is None or self._is_away():
             return None
         try:
-            answer = self._script(keys=[key], args=[rate.per_s, rate.burst])
-            wait_ms, tokens = await cast(Awaitable[tuple[int, bytes]], answer)
+            answer = self._script(keys=[key], args=[rate.per_s, rate.burst, wanted])
+            wait_ms, tokens, left = await cast(Awaitable[tuple[int, int, bytes]], answer)
         except (RedisError, OSError, TimeoutError) as error:
             self._away_until_s = self._clock.monotonic() + _AWAY_S
             self._outages.failed(_REDIS, error)
             return None
         self._outages.worked(_REDIS)
-        _left.set(float(tokens))
-        return wait_ms / 1000
+        return _Drawn(tokens, float(left), wait_ms / 1000)
 
-    def _alone(self, key: str, rate: Rate) -> float:
-        bucket, wait_s = take(self._local.get(key), rate, self._clock.monotonic())
+    def _is_away(self) -> bool:
+        return self._script is None or self._clock.monotonic() < self._away_until_s
+
+    def _alone(self, key: str, rate: Rate) -> _Taken:
+        """Takes a token of a bucket of this replica's own, which is half as large."""
+        cautious = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
+        bucket, wait_s = take(self._local.get(key), cautious, self._clock.monotonic())
         self._local[key] = bucket
-        self._local.move_to_end(key)
-        if len(self._local) > _MOST:
-            self._local.popitem(last=False)
-        _left.set(bucket.tokens)
-        return wait_s
+        _keep_newest(self._local, key)
+        return _Taken(cautious, bucket.tokens, wait_s)
+
+
+def _keep_newest(known: OrderedDict[str, Any], key: str) -> None:
+    """Of many buckets those are forgotten that nobody has drawn from for longest."""
+    known.move_to_end(key)
+    if len(known) > _MOST:
+        known.popitem(last=False)
