@@ -124,6 +124,7 @@ async def _joined_metrics(driver: Driver, experiment: UUID, statement: Statement
     joins = []
     for place, ((group, name), stats) in enumerate(statement.metrics.items()):
         table = _METRIC.format(
+            alone=", ".join(f"{_ALONE[stat]} AS {stat}" for stat in sorted(stats)),
             stats=", ".join(f"{_STATS[stat]} AS {stat}" for stat in sorted(stats)),
             experiment=statement.bind(experiment, "uuid"),
             group=statement.bind(group, "text"),
@@ -197,9 +198,26 @@ _STATS = {
     "last": "(max(ARRAY[s.last_step::float8, s.id::float8, s.last]))[3]",
     "last_step": "max(s.last_step)::float8",
 }
+_ALONE = {
+    "count": "s.count::float8",
+    "min": "CASE WHEN s.finite > 0 THEN s.least END",
+    "max": "CASE WHEN s.finite > 0 THEN s.greatest END",
+    "mean": "s.total / nullif(s.finite, 0)",
+    "last": "s.last",
+    "last_step": "s.last_step::float8",
+}
+"""The same of the only run of a trial."""
+# Most trials have one run: where there is nothing to add up, nothing is grouped.
 _METRIC = """
+WITH restarted AS NOT MATERIALIZED (
+    SELECT r.trial FROM registry.runs r WHERE r.experiment = {experiment} AND r.number > 1)
+SELECT s.trial, {alone} FROM registry.series s
+WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
+    AND NOT EXISTS (SELECT FROM restarted r WHERE r.trial = s.trial)
+UNION ALL
 SELECT s.trial, {stats} FROM registry.series s
 WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
+    AND s.trial IN (SELECT trial FROM restarted)
 GROUP BY s.trial"""
 _CORRECTED = """
 SELECT * FROM ({table}) a WHERE NOT a.trial = ANY({trials})
