@@ -1,10 +1,16 @@
-"""`GetExperiment` over gRPC, the platform on one core and the caller on the other; and what a thousand open event streams take of memory."""
+"""`GetExperiment` over gRPC, the platform on one core and the caller on the other; and what a thousand open event streams take of memory.
+
+Beside it the floor: a server of the same library that answers as many bytes and does nothing else, on the same core.
+"""
 
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +46,27 @@ async def _measure_with(report: Report, bench: Platform, gateway: psutil.Process
     before_mib = _mib(gateway)
     streams_mib = await _stream(report, bench, gateway, metadata)
     _apart(bench)
-    ms = await _call(bench, str(made.id), metadata)
-    report.say(f"unary: p50 {percentile(ms, 0.5):.2f} ms, p99 {percentile(ms, 0.99):.2f} ms")
-    return {"unary_per_s": len(ms) / SECONDS, "streams_mib": streams_mib, "before_mib": before_mib}
+    request = muster_pb2.ExperimentRequest(experiment=str(made.id))
+    used_s = sum(gateway.cpu_times()[:2])
+    ms = await _call(_address(bench), request, metadata)
+    used_ms = (sum(gateway.cpu_times()[:2]) - used_s) / len(ms) * 1000
+    report.say(
+        f"unary: p50 {percentile(ms, 0.5):.2f} ms, p99 {percentile(ms, 0.99):.2f} ms; {used_ms:.3f} ms of the gateway's processor each"
+    )
+    with _empty(await _answer(_address(bench), request, metadata)) as address:
+        floor_ms = await _call(address, request, metadata)
+    return {
+        "unary_per_s": len(ms) / SECONDS,
+        "floor_per_s": len(floor_ms) / SECONDS,
+        "streams_mib": streams_mib,
+        "before_mib": before_mib,
+    }
 
 
-async def _call(bench: Platform, experiment: str, metadata: Any) -> list[float]:
+async def _call(address: str, request: Any, metadata: Any) -> list[float]:
     ms: list[float] = []
-    async with grpc.aio.insecure_channel(_address(bench)) as channel:
+    async with grpc.aio.insecure_channel(address) as channel:
         service = muster_pb2_grpc.MusterStub(channel)
-        request = muster_pb2.ExperimentRequest(experiment=experiment)
         end = time.perf_counter() + SECONDS
 
         async def ask() -> None:
@@ -59,6 +76,28 @@ async def _call(bench: Platform, experiment: str, metadata: Any) -> list[float]:
 
         await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
     return ms
+
+
+async def _answer(address: str, request: Any, metadata: Any) -> bytes:
+    async with grpc.aio.insecure_channel(address) as channel:
+        found = await muster_pb2_grpc.MusterStub(channel).GetExperiment(request, metadata=metadata)
+    return bytes(found.SerializeToString())
+
+
+@contextmanager
+def _empty(answer: bytes) -> Iterator[str]:
+    """The address of a server that only answers so, on the platform's core."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.bench.empty_grpc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert server.stdin is not None and server.stdout is not None
+    try:
+        os.sched_setaffinity(server.pid, {0})
+        print(answer.hex(), file=server.stdin, flush=True)
+        yield f"127.0.0.1:{int(server.stdout.readline())}"
+    finally:
+        server.stdin.close()
+        server.wait(10)
 
 
 async def _stream(report: Report, bench: Platform, gateway: psutil.Process, metadata: Any) -> float:

@@ -14,6 +14,7 @@ from muster.client import Client, connect
 from muster.client.settings import Address
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.pairs import spent_s
 from tests.bench.traffic import Seen, Traffic, send
 
 MIX = {"get": 0.60, "list": 0.25, "create": 0.10, "update": 0.05}
@@ -42,7 +43,7 @@ def measure(report: Report) -> Figures:
     # Rates of requests bound what a tenant sends: here the machine is to.
     with platform(2, READS_PER_S="100000", WRITES_PER_S="100000") as bench:
         _train(bench.client)
-        highest, at_highest = _search(report, _traffic(bench.client))
+        highest, at_highest = _search(report, bench, _traffic(bench.client))
     with platform(2, READS_PER_S=str(LIMIT), WRITES_PER_S=str(LIMIT)) as bench:
         _train(bench.client)
         shift, refused = _shift(report, bench)
@@ -56,16 +57,21 @@ def measure(report: Report) -> Figures:
     }
 
 
-def _search(report: Report, traffic: Traffic) -> tuple[float, Seen]:
-    highest, at_highest, rate, step = 0.0, Seen([0.0], {}, 0.0), FIRST_RATE, STEP
+def _search(report: Report, bench: Platform, traffic: Traffic) -> tuple[float, Seen]:
+    highest, at_highest, rate, step = 0.0, Seen([0.0], {}, 0.0, {}), FIRST_RATE, STEP
     send(replace(traffic, seconds=3.0))  # caches
     while step >= FINEST:
+        before = spent_s(bench)
         (seen,) = send(replace(traffic, rate_per_s=rate, seed=int(rate)))
+        spent = {part: (s - before.get(part, 0.0)) / SECONDS for part, s in spent_s(bench).items()}
+        parts = ", ".join(
+            f"{part} {spent[part]:.2f}" for part in sorted(spent, key=lambda part: -spent[part])[:8]
+        )
         p99 = percentile(seen.ms, 0.99) if seen.ms else float("inf")
         is_kept = p99 <= MOST_MS and not seen.count("4", "5", "0")
         report.say(
             f"{rate:.0f}/s: p50 {percentile(seen.ms or [0.0], 0.5):.1f} ms, p99 {p99:.1f} ms, "
-            f"answers {seen.statuses}, sender {seen.cpu_s / SECONDS:.2f} cores"
+            f"answers {seen.statuses}, p99 by kind {seen.by_kind()}, cores: sender {seen.cpu_s / SECONDS:.2f}, {parts}"
         )
         if is_kept:
             highest, at_highest = rate, seen

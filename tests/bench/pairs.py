@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -92,6 +94,17 @@ def _others_s(bench: Platform) -> float:
 def _ranks_s(bench: Platform) -> float:
     """Processor time of the ranks that have ended, so far: what the warm parents' ended children have used."""
     return sum(_ended_children_s(process) for process in processes_of(bench) if _is_warm_parent(process))
+
+
+def spent_s(bench: Platform) -> Mapping[str, float]:
+    """Processor time so far by part of the platform: `gateway`, `postgres`, …; ranks are none of them."""
+    spent: defaultdict[str, float] = defaultdict(float)
+    for process in processes_of(bench):
+        with suppress(psutil.Error):
+            words = process.cmdline()
+            service = next((word for word in words if word.startswith("services.")), "")
+            spent[service.removeprefix("services.") or Path(words[0]).name] += _own_s(process)
+    return spent
 
 
 def processes_of(bench: Platform) -> list[psutil.Process]:

@@ -17,6 +17,8 @@ from typing import Any
 
 import aiohttp
 
+from tests.bench.harness import percentile
+
 ROOT = Path(__file__).parents[2]
 MARGIN_S = 60.0
 SAME_KEY = 0.2
@@ -41,11 +43,16 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of it: milliseconds of each answered request, how many answers of each status (0: none came), and the sender's processor time."""
+    """What came of it: milliseconds of each answered request, how many answers of each status (0: none came), the sender's processor time, and the milliseconds by kind."""
 
     ms: list[float]
     statuses: dict[str, int]
     cpu_s: float
+    kinds: dict[str, list[float]]
+
+    def by_kind(self) -> dict[str, float]:
+        """Of each kind of request the milliseconds that 99 of 100 do not exceed."""
+        return {kind: round(percentile(ms, 0.99), 1) for kind, ms in self.kinds.items()}
 
     def count(self, *firsts: str) -> int:
         """How many answers have a status that begins so."""
@@ -82,6 +89,7 @@ class _Sender:
     ms: list[float] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)
+    kinds: dict[str, list[float]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Sends until the time is over, then waits for what is on its way."""
@@ -92,10 +100,12 @@ class _Sender:
                 if (ahead := due - time.monotonic()) > 0:
                     await asyncio.sleep(ahead)
                 kind = self.chance.choices(kinds, parts)[0]
-                group.create_task(self._ask(due, *_KINDS[kind](self)))
+                group.create_task(self._ask(due, kind, *_KINDS[kind](self)))
                 due += self.chance.expovariate(self.traffic.rate_per_s)
 
-    async def _ask(self, due: float, verb: str, path: str, body: Any = None, key: str = "") -> None:
+    async def _ask(
+        self, due: float, kind: str, verb: str, path: str, body: Any = None, key: str = ""
+    ) -> None:
         headers = {"Idempotency-Key": key} if key else {}
         try:
             async with self.http.request(verb, path, json=body, headers=headers) as answer:
@@ -105,6 +115,7 @@ class _Sender:
             status = "0"
         if status.startswith("2"):
             self.ms.append((time.monotonic() - due) * 1000)
+            self.kinds.setdefault(kind, []).append(self.ms[-1])
         self.statuses[status] = self.statuses.get(status, 0) + 1
 
     def get(self) -> tuple[Any, ...]:
@@ -136,7 +147,7 @@ async def _send(traffic: Traffic) -> Seen:
         sender = _Sender(traffic, http, random.Random(traffic.seed))
         begun = time.process_time()
         await sender.run()
-        return Seen(sender.ms, sender.statuses, time.process_time() - begun)
+        return Seen(sender.ms, sender.statuses, time.process_time() - begun, sender.kinds)
 
 
 if __name__ == "__main__":
