@@ -33,6 +33,16 @@ _SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
 _log = structlog.get_logger()
 
 
+_BEARER = "Bearer "
+
+
+def read_bearer(header: str | None) -> str | None:
+    """The token of an Authorization header; None for anything else."""
+    if header is None or not header.startswith(_BEARER):
+        return None
+    return header[len(_BEARER) :].strip() or None
+
+
 @dataclass(frozen=True, slots=True)
 class Presented:
     """What a caller shows to be known by."""

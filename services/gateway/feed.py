@@ -4,8 +4,8 @@ A wake is a hint. Who waits reads the table from its own position, and does so o
 """
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 import structlog
 
 from muster.errors import MusterError, Transient
+from services.gateway.core.changes import Changes
 from shared.bus import Bus
 from shared.ids import TenantId
 from shared.messages.base import Hint
@@ -20,6 +21,8 @@ from shared.messages.base import Hint
 View = tuple[TenantId, frozenset[tuple[str, str]]]
 """Whose things, and what row-level security leaves of them."""
 _ENTITY = "feed"
+_MOST_ABOUT = 64
+"""A hint names no more experiments than this; one about more may be about any."""
 _log = structlog.get_logger()
 
 
@@ -62,7 +65,8 @@ class Feed:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._waiters: defaultdict[TenantId, set[Waiter]] = defaultdict(set)
-        self._changes: Counter[TenantId] = Counter()
+        self._changes: defaultdict[TenantId, Changes] = defaultdict(Changes)
+        self._answers = 0
 
     async def start(self) -> None:
         """Listens to the other replicas."""
@@ -78,6 +82,21 @@ class Feed:
             self._waiters[tenant].discard(waiter)
             if not self._waiters[tenant]:
                 del self._waiters[tenant]
+
+    @contextmanager
+    def waiting_for_answer(self, tenant: TenantId) -> Iterator[Waiter]:
+        """As `waiting`, for a caller who is answered by the change: what is projected then is projected at once."""
+        self._answers += 1
+        try:
+            with self.waiting(tenant) as waiter:
+                yield waiter
+        finally:
+            self._answers -= 1
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a caller waits here for the answer to a command."""
+        return self._answers > 0
 
     @asynccontextmanager
     async def waiting_on(self, tenant: TenantId) -> AsyncIterator[Waiter]:
@@ -101,19 +120,26 @@ class Feed:
                 with suppress(Exception):  # a connection that is gone holds no subscription
                     await subscription.unsubscribe()
 
-    def changes(self, tenant: TenantId) -> int:
-        """How many changes of a tenant this process was told of; a number that has not risen says that none is known."""
+    def changes(self, tenant: TenantId) -> Changes:
+        """The changes of a tenant that this process was told of."""
         return self._changes[tenant]
 
-    def note(self, tenant: TenantId) -> None:
-        """Says that a change was seen, perhaps before it was told of."""
-        self._changes[tenant] += 1
+    def note(self, tenant: TenantId, about: Collection[UUID] | None = None) -> None:
+        """Says that a change was seen, perhaps before it was told of: of these experiments, or perhaps of any."""
+        self._changes[tenant].note(about)
 
-    async def changed(self, tenant: TenantId, position: int) -> None:
-        """Wakes the tenant's waiters here and on the other replicas."""
-        self._wake(tenant)
+    async def changed(self, tenant: TenantId, position: int, about: Collection[UUID] | None = None) -> None:
+        """Wakes the tenant's waiters here and on the other replicas.
+
+        Args:
+            about: the experiments that are another's view now than before; None: perhaps any.
+        """
+        if about is not None and len(about) > _MOST_ABOUT:
+            about = None
+        self._wake(tenant, about)
+        named = None if about is None else tuple(about)
         try:
-            await self._bus.hint(Hint(entity=_ENTITY, id=tenant, cursor=position), tenant)
+            await self._bus.hint(Hint(entity=_ENTITY, id=tenant, cursor=position, about=named), tenant)
         except MusterError as error:
             _log.debug("a hint was not sent", error=str(error))
 
@@ -125,9 +151,9 @@ class Feed:
 
     async def _on_hint(self, message: _Carries) -> None:
         hint = Hint.from_bytes(message.data)
-        self._wake(TenantId(hint.id))
+        self._wake(TenantId(hint.id), hint.about)
 
-    def _wake(self, tenant: TenantId) -> None:
-        self.note(tenant)
+    def _wake(self, tenant: TenantId, about: Collection[UUID] | None) -> None:
+        self.note(tenant, about)
         for waiter in self._waiters.get(tenant, ()):
             waiter.wake()

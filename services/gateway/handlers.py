@@ -136,7 +136,8 @@ class Projections:
         tenant = await self._begin(unit)
         for message in _messages(batch):
             await projections.apply_rank(unit.connection, message)
-        unit.then(partial(self.feed.changed, tenant, 0))
+        ranked = {message.experiment_id for message in _messages(batch)}
+        unit.then(partial(self.feed.changed, tenant, 0, ranked))
 
     async def on_refused(
         self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
@@ -146,7 +147,7 @@ class Projections:
         for message in _messages(batch):
             await events.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
-        unit.then(partial(self.feed.changed, tenant, 0))
+        unit.then(partial(self.feed.changed, tenant, 0, ()))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""

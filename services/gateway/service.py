@@ -24,12 +24,14 @@ from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
 from services.gateway.operations.call import Doors, Keys, SignIn
 from services.gateway.operations.operation import RateClass
+from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.passwords import Passwords
 from services.gateway.posting import Poster
 from services.gateway.providers import Providers
 from services.gateway.rates import Limiter
 from services.gateway.recent import Recent
+from services.gateway.rendered import Rendered
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.connections import Connections, most_connections
 from services.gateway.rest.openapi import API_VERSION, render_openapi
@@ -58,7 +60,7 @@ from shared.loops import repeat
 from shared.process import Process
 
 LINGER_S = 0.03
-"""Projections may be as late as nobody sees, and cost a transaction for several events instead of one each."""
+"""Projections may be as late as nobody sees, and cost a transaction for several events instead of one each; none is while a command waits for its answer."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _CERTIFICATES_EVERY = timedelta(seconds=5)
 _KEYS_KEPT = timedelta(hours=24)
@@ -95,7 +97,8 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
     deletions = Deletions(units, feed, clock, sender.wake)
     process.start("deletions", deletions.run)
-    events_in = Consumer(bus, units, "gateway", handlers_of(feed, sender.wake, deletions), linger_s=LINGER_S)
+    handlers = handlers_of(feed, sender.wake, deletions)
+    events_in = Consumer(bus, units, "gateway", handlers, linger_s=partial(_linger_s, feed))
     commands_in = Consumer(bus, units, "gateway", republishing("gateway"))
     stopping = asyncio.Event()
     process.start("events", lambda: events_in.run(stopping), _setter(stopping))
@@ -181,6 +184,7 @@ def make_doors(
         feed=feed,
         tails=Tails(own.follow_poll_s),
         recent=Recent(feed, clock),
+        rendered=Rendered(render_experiment),
         clock=clock,
         keys=keys,
         http=http,
@@ -246,6 +250,10 @@ class _DoorKeeper:
 
     async def close(self) -> None:
         self._closing.set()
+
+
+def _linger_s(feed: Feed) -> float:
+    return 0.0 if feed.is_waited_for else LINGER_S
 
 
 def _tls(own: GatewaySection) -> Tls | None:

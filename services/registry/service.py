@@ -128,7 +128,7 @@ async def compose(settings: Settings, process: Process) -> None:
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
-    _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
+    _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=lambda: LINGER_S).run)
     process.start("deleting", deleting.run)
     _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
     await _answer(process, bus, answers)

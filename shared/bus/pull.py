@@ -9,7 +9,7 @@ nats-py's own `fetch` waits for a full batch or its deadline, and its outstandin
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import orjson
 from nats.aio.client import Client
@@ -48,7 +48,7 @@ class Pull:
         durable: str,
         filters: Sequence[str],
         outages: Outages,
-        linger_s: float = 0.0,
+        linger_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._client = client
         self._jetstream = jetstream
@@ -92,8 +92,8 @@ class Pull:
                 async with asyncio.timeout(_SILENT_S):
                     await self._something.wait()
             self._something.clear()
-        if self._linger_s and len(self._arrived) < most and not self._woken:
-            await asyncio.sleep(self._linger_s)
+        if len(self._arrived) < most and not self._woken and (linger_s := self._linger_s()):
+            await asyncio.sleep(linger_s)
         await self._ask_ahead(most)
         self._taken = self._rest(most)
         self._handed_out.set()

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from shared.ids import TenantId, WorkerId, subject_token
 
@@ -167,6 +167,9 @@ class Hint(Message):
     entity: str
     id: UUID
     cursor: int
+    about: tuple[UUID, ...] | None = Field(
+        default=None, description="Of a tenant's feed: the experiments that changed; null: perhaps any."
+    )
 
     def subject(self, tenant: TenantId) -> str:
         return f"live.v{self.VERSION}.{tenant}.{self.entity}.{self.id}"

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
+from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
@@ -21,6 +22,7 @@ from services.gateway.feed import Feed, View
 from services.gateway.passwords import Passwords
 from services.gateway.providers import Providers
 from services.gateway.recent import Recent
+from services.gateway.rendered import Rendered
 from services.gateway.settings import WebhookSection
 from services.gateway.tails import Tails
 from shared.bus import Bus, Unit, Units
@@ -81,6 +83,7 @@ class Doors:
     feed: Feed
     tails: Tails
     recent: Recent
+    rendered: Rendered[Experiment]
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession

@@ -63,11 +63,13 @@ async def wait_for(
     operation_id: UUID,
     look: Callable[[AsyncConnection], Awaitable[T | None]],
     sent_for: TenantId | None = None,
+    about: UUID | None = None,
 ) -> T | None:
     """What `look` finds once the command has worked; None when no answer came within the time for it.
 
     Args:
         sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
+        about: the experiment that it changes; None: perhaps any.
 
     Raises:
         MusterError: the owner refused.
@@ -75,13 +77,13 @@ async def wait_for(
     clock = call.doors.clock
     tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
-    with call.doors.feed.waiting(tenant) as waiter:
+    with call.doors.feed.waiting_for_answer(tenant) as waiter:
         while True:
             async with call.doors.database.tenant(tenant) as connection:
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)
             if found is not None:
-                call.doors.feed.note(tenant)
+                call.doors.feed.note(tenant, None if about is None else (about,))
                 return found
             if refusal is not None:
                 raise refused(refusal, call)

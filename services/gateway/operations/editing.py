@@ -62,7 +62,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     call.note(before=render_experiment_detail(row))
     await send(call, command)
     try:
-        found = await wait_for(call, command.operation_id, look)
+        found = await wait_for(call, command.operation_id, look, about=row.id)
     except NotFound:
         raise Conflict(
             "not_queued",
@@ -90,4 +90,4 @@ async def _queued(call: Call, row: Any) -> None:
         now = await store.load_experiment(connection, row.id)
         return now if now is not None and now.rank is not None else None
 
-    await wait_for(call, row.id, look)
+    await wait_for(call, row.id, look, about=row.id)

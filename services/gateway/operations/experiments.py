@@ -1,5 +1,7 @@
 """Reading experiments and their journal."""
 
+from functools import partial
+
 from services.gateway.api.experiments import (
     ExperimentDetail,
     ExperimentPage,
@@ -13,7 +15,7 @@ from services.gateway.api.experiments import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
-from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
+from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId
 from shared.messages.journals import GetJournal, ReplayExperiment
@@ -34,8 +36,9 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
             request.archived,
             wanted,
         )
+        items = await call.doors.rendered.of(found.rows, partial(store.load_by_ids, connection))
     return ExperimentPage(
-        items=[render_experiment(row) for row in found.rows],
+        items=items,
         next_cursor=next_cursor(call, request, found.next),
     )
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
-from services.gateway.authentication import Presented
+from services.gateway.authentication import Presented, read_bearer
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
@@ -22,6 +22,7 @@ from services.gateway.front import Front, Inputs
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.rates import standing
+from services.gateway.recent import Recent
 from services.gateway.rest.browsing import (
     check_cookie_wanted,
     page_of,
@@ -47,7 +48,6 @@ OPENAPI_PATH = "/openapi.json"
 """Paths beside the table of operations; they show nothing of any tenant."""
 
 _CHUNK_BYTES = 256 * 1024
-_BEARER = "Bearer "
 _log = structlog.get_logger()
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -135,7 +135,7 @@ class Rest:
             if (answer := _ordered(request, error)) is None:
                 raise
             return answer
-        response = _shown(request, row, shown_to(row, page, found), mask)
+        response = _shown(request, row, shown_to(row, page, found), mask, self._front.doors.recent)
         tell_cookie(response, row, page, found)
         return response
 
@@ -220,13 +220,6 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
     response.headers["Server"] = SERVER
 
 
-def read_bearer(header: str | None) -> str | None:
-    """The token of an Authorization header; None for anything else."""
-    if header is None or not header.startswith(_BEARER):
-        return None
-    return header[len(_BEARER) :].strip() or None
-
-
 def _tell_rate(response: web.StreamResponse) -> None:
     if (stands := standing()) is not None:
         response.headers.update(stands.headers())
@@ -255,14 +248,16 @@ def _ordered(request: web.Request, error: StillWorking) -> web.Response | None:
 
 
 def _shown(
-    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None
+    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None, recent: Recent
 ) -> web.Response:
     """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""
     if row.csv is not None and CSV in request.headers.get("Accept", ""):
         body, media = row.csv(found).encode(), CSV
+        tag = tag_of(body) if row.is_tagged else ""
     else:
-        body, media = found.to_json(), "application/json"
-    headers = {"ETag": tag_of(body)} if row.is_tagged else {}
+        body, media = recent.form(found, "json", Resource.to_json), "application/json"
+        tag = recent.form(found, "etag", lambda _: tag_of(body)) if row.is_tagged else ""
+    headers = {"ETag": tag} if row.is_tagged else {}
     known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
     if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):
         return web.Response(status=304, headers=headers)

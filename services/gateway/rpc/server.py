@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -13,8 +14,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from muster.errors import Broken, MusterError, Rejected
-from services.gateway.api.base import Request
-from services.gateway.authentication import Presented
+from services.gateway.api.base import Request, Resource
+from services.gateway.authentication import read_bearer
 from services.gateway.core.auditing import Origin
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.core.masks import FIELDS, Include, keep, read_mask
@@ -103,87 +104,98 @@ class Rpc:
             "upload": (grpc.stream_unary_rpc_method_handler, self._upload(row)),
         }
         make, serve = kinds[row.stream]
-        handler = make(
-            serve,
-            request_deserializer=reader_of(self._mapper.message_type(row.request)),
-            response_serializer=self._mapper.message_type(row.response).SerializeToString,
-        )
+        handler = make(serve, request_deserializer=reader_of(self._mapper.message_type(row.request)))
         return cast(MethodHandler, handler)
 
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
-        async def serve(message: Message, context: Context) -> Message:
+        form = self._front.doors.recent.form
+
+        async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
-                caller = await self._admit(row, context, message)
+                inputs = self._inputs(context)
+                caller = await self._admit(row, inputs, message)
                 request = self._read(row, message)
                 mask = _mask(row, context)
                 try:
-                    found = await self._front.call(
-                        row,
-                        caller,
-                        request,
-                        _inputs(context, self._origin(context)),
-                        context.time_remaining(),
-                    )
+                    found = await self._front.call(row, caller, request, inputs, context.time_remaining())
                 except StillWorking as error:
                     if error.present is None:
                         raise
                     context.set_trailing_metadata(_trailing(row, {OPERATION: str(error.operation.id)}))
-                    return self._mapper.to_message(error.present)
-                tag = {ETAG: tag_of_resource(found)} if row.is_tagged else {}
+                    return self._written(error.present)
+                tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
                 context.set_trailing_metadata(_trailing(row, tag))
-                return self._mapper.to_message(found if mask is None else keep(found, mask))
+                if mask is not None:
+                    return self._written(keep(found, mask))
+                return form(found, "grpc", self._written)
             raise AssertionError("unreachable")
 
         return serve
 
     def _stream(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
-        async def serve(message: Message, context: Context) -> AsyncIterator[Message]:
+        async def serve(message: Message, context: Context) -> AsyncIterator[bytes]:
             async def announce(position: str) -> None:
                 await context.send_initial_metadata(((LAST_EVENT_ID, position),))
 
             async with _Told(self._front, row, context):
-                caller = await self._admit(row, context, message)
+                inputs = self._inputs(context, announce=announce)
+                caller = await self._admit(row, inputs, message)
                 request = self._read(row, message)
-                inputs = _inputs(context, self._origin(context), announce=announce)
                 async for item in self._front.stream(row, caller, request, inputs):
-                    yield self._mapper.to_message(item)
+                    yield self._written(item)
 
         return serve
 
     def _upload(self, row: Operation[Any, Any]) -> Callable[[AsyncIterator[Message], Context], Any]:
-        async def serve(messages: AsyncIterator[Message], context: Context) -> Message:
+        async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
             async with _Told(self._front, row, context):
-                caller = await self._admit(row, context)
+                inputs = self._inputs(context)
+                caller = await self._admit(row, inputs)
                 iterator = aiter(messages)
                 first = await anext(iterator, None)
                 if first is None:
                     raise Rejected("invalid_request", "the stream holds no message", "body")
                 request = self._read(row, first)
-                inputs = _inputs(context, self._origin(context), body=_bytes(first, iterator))
+                inputs = replace(inputs, body=_bytes(first, iterator))
                 found = await self._front.call(row, caller, request, inputs, context.time_remaining())
-                return self._mapper.to_message(found)
+                return self._written(found)
             raise AssertionError("unreachable")
 
         return serve
 
     async def _admit(
-        self, row: Operation[Any, Any], context: Context, message: Message | None = None
+        self, row: Operation[Any, Any], inputs: Inputs, message: Message | None = None
     ) -> Caller:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return await self._front.admit(
-            row, Presented(_bearer(context), _certificates(context)), self._origin(context), named
+        return await self._front.admit(row, inputs.presented, inputs.origin, named)
+
+    def _inputs(self, context: Context, **more: Any) -> Inputs:
+        lines: dict[str, list[str]] = {}
+        for key, value in context.invocation_metadata() or ():
+            if isinstance(value, str):
+                lines.setdefault(key, []).append(value)
+        bearers = map(read_bearer, lines.get("authorization", ()))
+        return Inputs(
+            bearer=next((bearer for bearer in bearers if bearer), None),
+            certificates=_certificates(context),
+            idempotency_key=_last(lines, "idempotency-key"),
+            if_match=_last(lines, "if-match"),
+            last_event_id=_last(lines, LAST_EVENT_ID),
+            origin=self._origin(context.peer(), lines),
+            **more,
         )
 
-    def _origin(self, context: Context) -> Origin:
-        metadata = [(key, str(value)) for key, value in context.invocation_metadata() or ()]
-        agent = next((value for key, value in metadata if key == "user-agent"), "")
-        names = (name.lower() for name in self._proxies.names)
-        lines = [[value for key, value in metadata if key == name] for name in names]
-        return Origin("grpc", sender_of(self._proxies, _peer(context), False, lines).address, agent)
+    def _origin(self, peer: str, lines: Mapping[str, list[str]]) -> Origin:
+        said = [lines.get(name.lower(), []) for name in self._proxies.names]
+        address = sender_of(self._proxies, _address(peer), False, said).address
+        return Origin("grpc", address, _last(lines, "user-agent") or "")
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, readable(message)))
+
+    def _written(self, resource: Resource) -> bytes:
+        return self._mapper.to_message(resource).SerializeToString()
 
 
 class _Told:
@@ -228,22 +240,13 @@ def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[
     return tuple((key.lower(), value) for key, value in told.items())
 
 
-def _inputs(context: Context, origin: Origin, **more: Any) -> Inputs:
-    metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-    return Inputs(
-        bearer=_bearer(context),
-        certificates=_certificates(context),
-        idempotency_key=metadata.get("idempotency-key"),
-        if_match=metadata.get("if-match"),
-        last_event_id=metadata.get(LAST_EVENT_ID),
-        origin=origin,
-        **more,
-    )
+def _last(lines: Mapping[str, list[str]], key: str) -> str | None:
+    return lines[key][-1] if key in lines else None
 
 
-def _peer(context: Context) -> str:
+def _address(peer: str) -> str:
     """The peer's address without its port, as the other protocol tells it."""
-    kind, _, rest = context.peer().partition(":")
+    kind, _, rest = peer.partition(":")
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
@@ -254,13 +257,6 @@ def _mask(row: Operation[Any, Any], context: Context) -> Include | None:
     for key, value in context.invocation_metadata() or ():
         if key == FIELDS and isinstance(value, str):
             return read_mask(value, row.response)
-    return None
-
-
-def _bearer(context: Context) -> str | None:
-    for key, value in context.invocation_metadata() or ():
-        if key == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
-            return value[len("Bearer ") :].strip() or None
     return None
 
 

@@ -7,10 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     ColumnElement,
     DateTime,
     Double,
     Row,
+    Select,
     Uuid,
     and_,
     any_,
@@ -20,6 +22,7 @@ from sqlalchemy import (
     false,
     func,
     insert,
+    literal_column,
     not_,
     or_,
     select,
@@ -29,11 +32,14 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, experiment, run, trial
+from services.gateway.store.terms import find_candidates, is_newest_first, load_newest
 from shared.expressions.fields import Field, Wanted
 from shared.expressions.sql import Cells, Part, condition, load_part
 from shared.expressions.tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
+_MARK = literal_column("gateway.experiment.xmin", BigInteger).label("mark")
+"""The transaction that last changed the row."""
 Values = Mapping[str, Any]
 
 
@@ -150,13 +156,23 @@ async def load_listed(
     archived: bool,
     wanted: Wanted,
 ) -> Part:
-    query = select(*_LISTED).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
+    """Id and mark of each."""
+    query: Select[Any] = select(experiment.c.id, _MARK)
+    query = query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if states:
         query = query.where(experiment.c.state.in_(states))
     if labels:
         query = query.where(experiment.c.labels.contains(list(labels)))
     if name_contains:
         query = query.where(experiment.c.name.icontains(name_contains, autoescape=True))
+    texts = [name_contains] if name_contains else []
+    candidates = await find_candidates(connection, labels, texts, wanted.filter)
+    if candidates is None:
+        return await load_part(connection, query, EXPERIMENTS, wanted)
+    if is_newest_first(wanted):
+        return await load_newest(connection, query, EXPERIMENTS, candidates, wanted)
+    found = candidates.subquery("found")
+    query = query.join(found, found.c.number == experiment.c.number)
     return await load_part(connection, query, EXPERIMENTS, wanted)
 
 
@@ -169,9 +185,11 @@ async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archi
 
 
 async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Row[Any]]:
-    """As they are listed, in no order."""
+    """As they are listed, with their marks, in no order."""
     wanted = experiment.c.id == any_(bindparam("ids", list(ids), type_=ARRAY(Uuid)))
-    return (await connection.execute(select(*_LISTED).where(wanted))).all()
+    query: Select[Any] = select(*_LISTED, _MARK)
+    rows: Sequence[Row[Any]] = (await connection.execute(query.where(wanted))).all()
+    return rows
 
 
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:

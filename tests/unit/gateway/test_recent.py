@@ -1,19 +1,22 @@
-"""What was just shown is shown again, but for a change that was told, one that was not told for a second, and other eyes."""
+"""What was just shown is shown again, but for a change of it that was told, one that was not told for a second, and other eyes."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
 from muster.errors import NotFound
-from services.gateway.api.base import Done
+from services.gateway.api.base import Resource
+from services.gateway.core.changes import MOST, Changes
 from services.gateway.feed import Feed, View
 from services.gateway.recent import FRESH_S, Recent
 from shared.clock import SystemClock
 from shared.ids import TenantId
+from shared.messages.base import Hint
 
-TENANT = TenantId(UUID(int=1))
+TENANT, ONE, OTHER = TenantId(UUID(int=1)), UUID(int=31), UUID(int=32)
 VIEW: View = (TENANT, frozenset())
 
 
@@ -31,15 +34,21 @@ class Steady(SystemClock):
         return self.now_s
 
 
+class One(Resource):
+    """Something that is shown."""
+
+    id: UUID
+
+
 class Loader:
-    """Counts its loads, each another object."""
+    """Counts its loads, each another object of the same experiment."""
 
     def __init__(self) -> None:
         self.loads = 0
 
-    async def load(self) -> Done:
+    async def load(self) -> One:
         self.loads += 1
-        return Done()
+        return One(id=ONE)
 
 
 @pytest.fixture
@@ -60,15 +69,20 @@ async def test_it_is_loaded_again_for_a_change_a_second_or_other_eyes(feed: Feed
     assert [await loads(), await loads()] == [2, 2]
     await feed.changed(TenantId(UUID(int=2)), 7)
     assert await loads() == 2, "another tenant's change"
+    await feed.changed(TENANT, 8, {OTHER})
+    await feed.changed(TENANT, 9, ())
+    assert await loads() == 2, "changes of others"
+    await feed.changed(TENANT, 10, {OTHER, ONE})
+    assert [await loads(), await loads()] == [3, 3]
     clock.now_s += FRESH_S
-    assert await loads() == 3
-    assert await loads((TENANT, frozenset({("experiments", "a1")}))) == 4
+    assert await loads() == 4
+    assert await loads((TENANT, frozenset({("experiments", "a1")}))) == 5
 
 
 async def test_a_change_while_it_is_loaded_has_it_loaded_again(feed: Feed) -> None:
     recent, loader, going = Recent(feed, Steady()), Loader(), asyncio.Event()
 
-    async def slow() -> Done:
+    async def slow() -> One:
         await going.wait()
         return await loader.load()
 
@@ -84,7 +98,7 @@ async def test_a_change_while_it_is_loaded_has_it_loaded_again(feed: Feed) -> No
 async def test_what_is_not_found_is_looked_for_each_time(feed: Feed) -> None:
     recent, tries = Recent(feed, Steady()), 0
 
-    async def nothing() -> Done:
+    async def nothing() -> One:
         nonlocal tries
         tries += 1
         raise NotFound("experiment 31")
@@ -93,3 +107,45 @@ async def test_what_is_not_found_is_looked_for_each_time(feed: Feed) -> None:
         with pytest.raises(NotFound):
             await recent.get(VIEW, "experiment", "31", nothing)
     assert tries == 2
+
+
+async def test_what_is_remembered_is_written_once_and_anew_when_it_has_changed(feed: Feed) -> None:
+    recent, loader, written = Recent(feed, Steady()), Loader(), []
+
+    def write(resource: One) -> int:
+        written.append(resource)
+        return len(written)
+
+    async def ask() -> int:
+        return recent.form(await recent.get(VIEW, "experiment", "31", loader.load), "json", write)
+
+    assert [await ask(), await ask()] == [1, 1]
+    await feed.changed(TENANT, 7)
+    assert [await ask(), await ask()] == [2, 2]
+    assert [recent.form(One(id=ONE), "json", write) for _ in range(2)] == [3, 4], "nothing remembered"
+
+
+async def test_what_other_replicas_say_changed_is_loaded_again(feed: Feed) -> None:
+    recent, loader = Recent(feed, Steady()), Loader()
+    heard = []
+    for about in (None, (ONE,), (OTHER,), ()):
+        await recent.get(VIEW, "experiment", "31", loader.load)
+        before = loader.loads
+        told = Hint(entity="feed", id=TENANT, cursor=1, about=about).to_bytes()
+        await feed._on_hint(SimpleNamespace(data=told))
+        await recent.get(VIEW, "experiment", "31", loader.load)
+        heard.append(loader.loads > before)
+    assert heard == [True, True, False, False]
+
+
+def test_changes_that_are_forgotten_count_for_all() -> None:
+    changes = Changes()
+    changes.note([ONE])
+    mark = changes.mark
+    assert not changes.since(mark, ONE) and not changes.since(mark, OTHER)
+    changes.note([OTHER])
+    assert changes.since(mark, OTHER) and not changes.since(mark, ONE)
+    for number in range(MOST):
+        changes.note([UUID(int=1000 + number)])
+    assert changes.since(mark, ONE) and changes.since(mark, UUID(int=7))
+    assert not changes.since(changes.mark, OTHER)

@@ -53,9 +53,7 @@ async def settled() -> None:
 
 async def test_requests_that_lapse_beside_another_do_not_pile_up() -> None:
     server = Server()
-    pull = Pull(
-        cast(Client, server), cast(JetStreamContext, None), "S", "d", ["s"], Outages(consumer="d"), linger_s=0
-    )
+    pull = Pull(cast(Client, server), cast(JetStreamContext, None), "S", "d", ["s"], Outages(consumer="d"))
     async with pull.opened():
         for _ in range(8):
             coming = asyncio.create_task(pull.next_batch())
