@@ -3,7 +3,7 @@ asked, and recorded before."""
 
 from datetime import UTC, date, timedelta
 
-from muster.errors import NotFound, Rejected
+from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.api.base import Empty
 from services.gateway.api.cluster import InstanceRecord
 from services.gateway.api.machines import (
@@ -23,9 +23,10 @@ from services.gateway.api.machines import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.once import claim_apart, forget, remember
 from services.gateway.operations.render_cluster import render_instance
 from services.gateway.store import registry
-from shared.ids import SITE, InstanceId, PoolName
+from shared.ids import SITE, InstanceId, PoolName, new_id
 from shared.messages import machine_pools as messages
 
 DAYS = 30
@@ -43,7 +44,18 @@ async def get_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePo
 
 async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> MachinePool:
     """Defines a new pool of rented machines."""
-    return await _set(call, request.name, request, is_new=True)
+    operation_id = new_id(call.doors.clock)
+    earlier = await claim_apart(call, request, operation_id)
+    if earlier is not None and earlier.response is not None:
+        return MachinePool.model_validate(earlier.response)
+    try:
+        # The same again changes nothing: the provisioner refuses a pool that exists only where it is another.
+        answer = await _set(call, request.name, request, is_new=True)
+    except (Rejected, Conflict):
+        await forget(call, earlier.operation_id if earlier else operation_id)
+        raise
+    async with call.connection() as connection:
+        return await remember(call, connection, answer)
 
 
 async def update_machine_pool(call: Call, request: UpdateMachinePoolRequest) -> MachinePool:

@@ -213,7 +213,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListReservations", "GET", "/v1/reservations", base.PageRequest, reservations.ReservationPage, CLUSTER, SAFE, reservation_handlers.list_reservations),
     Operation("DeleteReservation", "DELETE", "/v1/reservations/{reservation}", reservations.ReservationRequest, reservations.Reservation, MANAGE, NATURAL, reservation_handlers.delete_reservation),
     Operation("ListMachinePools", "GET", "/v1/machine-pools", base.Empty, machines.MachinePools, CLUSTER, SAFE, machine_handlers.list_machine_pools),
-    Operation("CreateMachinePool", "POST", "/v1/machine-pools", machines.CreateMachinePoolRequest, machines.MachinePool, MANAGE, NATURAL, machine_handlers.create_machine_pool, status=201),
+    Operation("CreateMachinePool", "POST", "/v1/machine-pools", machines.CreateMachinePoolRequest, machines.MachinePool, MANAGE, KEY, machine_handlers.create_machine_pool, status=201),
     Operation("GetMachinePool", "GET", "/v1/machine-pools/{pool}", machines.MachinePoolRequest, machines.MachinePool, CLUSTER, SAFE, machine_handlers.get_machine_pool),
     Operation("UpdateMachinePool", "PUT", "/v1/machine-pools/{pool}", machines.UpdateMachinePoolRequest, machines.MachinePool, MANAGE, NATURAL, machine_handlers.update_machine_pool),
     Operation("DeleteMachinePool", "DELETE", "/v1/machine-pools/{pool}", machines.MachinePoolRequest, machines.MachinePool, MANAGE, NATURAL, machine_handlers.delete_machine_pool),

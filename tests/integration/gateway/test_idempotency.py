@@ -12,6 +12,7 @@ import pytest
 
 from services.gateway.operations.operation import Idempotency
 from services.gateway.operations.table import OPERATIONS
+from shared.messages.machine_pools import MachinePool, MachinePools, SetMachinePool
 from shared.messages.pools import GetCluster
 from shared.messages.reservations import GetReservations, ReservationList, ReservationView, ReserveSlots
 from shared.messages.workers import IssuedJoin, IssueJoin
@@ -50,6 +51,11 @@ CREATES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"user": "holder", "role": "viewer", "workspace": "w{n}"},
         {"user": "holder", "role": "editor", "workspace": "w{n}"},
     ),
+    "CreateMachinePool": (
+        "/v1/machine-pools",
+        {"name": "kept-{n}", "kinds": ["small"], "maximum": 1},
+        {"name": "kept-{n}", "kinds": ["small"], "maximum": 2},
+    ),
     "IssueJoinToken": ("/v1/join-tokens", {"pool": "default"}, {"pool": "other"}),
 }
 SECRETS = ("secret", "token")
@@ -64,7 +70,14 @@ async def holder(gateway: Gateway, others: Others) -> None:
     def issue(_: Any, query: IssueJoin) -> IssuedJoin:
         return IssuedJoin(token=f"join-{query.pool}-{next(numbers)}", expires_at=datetime.now(UTC))
 
+    def keep(_: Any, query: SetMachinePool) -> MachinePools:
+        pool = MachinePool(
+            pool=query.pool, definition=query.definition, minimum=0, maximum=1, instances=next(numbers)
+        )
+        return MachinePools(pools=(pool,))
+
     others.say(IssueJoin, issue)
+    others.say(SetMachinePool, keep)
 
 
 def test_every_create_is_asked_twice() -> None:
