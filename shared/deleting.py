@@ -149,8 +149,8 @@ class Deleting:
 
     async def carry_out(self) -> None:
         """One round: everything that is doomed and can go."""
-        async with self._units.system() as unit:
-            found = await Driver.of(unit.connection).fetch(
+        async with self._units.reading() as connection:
+            found = await Driver.of(connection).fetch(
                 "SELECT operation, tenant, scope, target, workspace, is_forced, by"
                 f" FROM {self._schema}.doomed ORDER BY asked_at LIMIT {_DOOMED_AT_ONCE}"
             )

@@ -60,8 +60,8 @@ class Deletions:
 
     async def carry_on(self) -> None:
         """One step of each deletion that can take one."""
-        async with self.units.system() as unit:
-            due = await store.load_due(unit.connection)
+        async with self.units.reading() as connection:
+            due = await store.load_due(connection)
         for deletion in due:
             await self._step(deletion)
             faults.point(AFTER_STEP)

@@ -159,6 +159,10 @@ class Units:
         """Over all tenants; each emitted message names its tenant."""
         return self._open(self._database.system(), None)
 
+    def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A look over all tenants that changes nothing."""
+        return self._database.system()
+
     async def reachable(self) -> bool:
         """Whether Postgres answers now."""
         try:

@@ -30,7 +30,7 @@ KEPT: Sequence[tuple[str, str]] = (
     ("file run/*s3*", "secrets/s3-*"),
     ("file run/redis.conf", "secrets/redis-*"),
     ("file workers/*/identity/seed", "workers/*/identity/seed"),
-    ("file workers/*/runs/*/run.json", "the token of a run *"),
+    ("file workers/*/runs/*/run.json", "the token of a run, *"),
     *(
         (where, VARIABLE)
         for where in (

@@ -119,7 +119,7 @@ async def test_unknown_paths_and_verbs_are_problems_too(api: httpx.AsyncClient) 
         ("GET", "/", 404),
         ("GET", "/v2/experiments", 404),
         ("GET", "/v1/experiments/1/../../x", 404),
-        ("DELETE", "/v1/experiments/1", 405),
+        ("PUT", "/v1/experiments/1", 405),
         ("PATCH", "/v1/experiments", 405),
         ("TRACE", "/v1/experiments", 405),
     ):

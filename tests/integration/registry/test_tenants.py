@@ -18,7 +18,10 @@ TABLES = """
         has_table_privilege('registry_tenant', c.oid, 'SELECT, UPDATE, DELETE') AS is_open
     FROM pg_class c WHERE c.relnamespace = 'registry'::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v')
 """
-OF_NO_TENANT = {"registry.alembic_version"}
+OF_NO_TENANT = {"registry.alembic_version", "registry.gone", "registry.litter"}
+"""Besides the migrations' mark, ids of what was deleted and prefixes that are still to be emptied: both outlive their tenant."""
+READ_BY_ALL = {"registry.gone"}
+"""Each message that comes is held against these ids, under its tenant; they say nothing else."""
 
 
 async def test_every_table_is_under_row_level_security_or_closed_to_tenants(around: Platform) -> None:
@@ -29,7 +32,7 @@ async def test_every_table_is_under_row_level_security_or_closed_to_tenants(arou
         if not (row["has_tenant"] and row["is_forced"] and row["has_policy"]) and not row["is_part"]
     }
     assert bare == OF_NO_TENANT, "protect() each new table in its migration"
-    closed = OF_NO_TENANT | {row["name"] for row in tables if row["is_part"]}
+    closed = OF_NO_TENANT - READ_BY_ALL | {row["name"] for row in tables if row["is_part"]}
     assert {row["name"] for row in tables if row["is_open"]} & closed == set()
     assert len(tables) > 15
 
