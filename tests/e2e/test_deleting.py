@@ -32,9 +32,10 @@ OF_TENANTS = (
     " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped"
     " WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
 )
-LONG = {"x": 1.0, "steps": 4000, "pace_s": 0.05, "every": 2}
+LONG = {"x": 1.0, "steps": 4000, "pace_s": 0.05, "every": 61}
 SHORT = {"x": 1.0, "steps": 1, "pace_s": 0.0}
-"""Its checkpoint has nothing that one of `LONG` has too: equal files are stored once, and stay for whoever is left."""
+"""Its checkpoint has nothing that one of `LONG` has too, whose every 61 steps no other test has: equal files are stored once, under whoever came
+first, and stay for whoever is left."""
 
 
 def test_an_experiment_that_trains_is_ended_and_gone_everywhere(platform: Platform) -> None:
