@@ -1,7 +1,7 @@
 """The gateway's composition: who holds what, and in which order things open and close."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,7 @@ from services.gateway.streams import OpenStreams
 from services.gateway.tails import Tails
 from services.gateway.tls import Tls, TlsFiles
 from shared.bus import Bus, Consumer, Relay, Units
+from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
@@ -97,12 +98,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
     deletions = Deletions(units, feed, clock, sender.wake)
     process.start("deletions", deletions.run)
-    handlers = handlers_of(feed, sender.wake, deletions)
-    events_in = Consumer(bus, units, "gateway", handlers, linger_s=partial(_linger_s, feed))
-    commands_in = Consumer(bus, units, "gateway", republishing("gateway"))
-    stopping = asyncio.Event()
-    process.start("events", lambda: events_in.run(stopping), _setter(stopping))
-    process.start("commands", lambda: commands_in.run(stopping), _setter(stopping))
+    _consume(process, bus, units, feed, handlers_of(feed, sender.wake, deletions))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(
@@ -139,6 +135,21 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     await keeper.open()
     process.start("doors", keeper.run, keeper.close)
     process.mark_ready()
+
+
+def _consume(process: Process, bus: Bus, units: Units, feed: Feed, handlers: Handlers) -> None:
+    """Takes events and commands until the process stops."""
+    stopping = asyncio.Event()
+
+    async def stop() -> None:
+        stopping.set()
+
+    events = Consumer(
+        bus, units, "gateway", handlers, linger_s=lambda: 0.0 if feed.is_waited_for else LINGER_S
+    )
+    commands = Consumer(bus, units, "gateway", republishing("gateway"))
+    process.start("events", lambda: events.run(stopping), stop)
+    process.start("commands", lambda: commands.run(stopping), stop)
 
 
 async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
@@ -252,10 +263,6 @@ class _DoorKeeper:
         self._closing.set()
 
 
-def _linger_s(feed: Feed) -> float:
-    return 0.0 if feed.is_waited_for else LINGER_S
-
-
 def _tls(own: GatewaySection) -> Tls | None:
     if own.tls_certificate_file is None or own.tls_key_file is None:
         return None
@@ -280,13 +287,6 @@ def _rates(own: GatewaySection) -> dict[RateClass, Rate]:
         RateClass.JOIN: own.joins_per_s,
     }
     return {rate_class: Rate(rate, rate * 2) for rate_class, rate in per_s.items()}
-
-
-def _setter(event: asyncio.Event) -> Callable[[], Awaitable[None]]:
-    async def set_it() -> None:
-        event.set()
-
-    return set_it
 
 
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:

@@ -19,41 +19,10 @@ from shared.bus.envelope import Envelope
 from shared.clock import SystemClock
 from shared.errors import NotFound
 from shared.ids import TenantId, new_id
-from shared.messages import experiments, journals
+from shared.messages import experiments
 from shared.messages.base import Event
-from shared.messages.budgets import GetBudgets, SetBudget
-from shared.messages.checkpoints import (
-    CollectCheckpoints,
-    DeleteCheckpoint,
-    EditCheckpoint,
-    GetCheckpointFiles,
-    GetStorage,
-    ListCheckpoints,
-    VerifyCheckpoints,
-)
-from shared.messages.exports import ExportMetrics, ExportTable
-from shared.messages.files import ConfirmUpload, GetUploadUrl
-from shared.messages.lineage import GetLineageGraph
-from shared.messages.logs import GetLogs, SearchLogs
-from shared.messages.machine_pools import (
-    CloseMachinePool,
-    EndInstance,
-    GetMachineKinds,
-    GetMachinePools,
-    GetSpending,
-    SetMachinePool,
-)
-from shared.messages.media import GetMedia, GetMediaNames
-from shared.messages.metrics import CompareTrials, GetReported, GetSeries, GetSummaries
-from shared.messages.plans import PlanExperiment
-from shared.messages.pools import GetCluster
-from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
-from shared.messages.reservations import GetReservations
-from shared.messages.retention import GetRetention, SetRetention
-from shared.messages.searches import GetDrivenSearch, GetSearchEvents, TellSearch
-from shared.messages.tables import GetColumns, GetTable
-from shared.messages.usage import GetUsage
-from shared.messages.workers import IssueJoin, Join
+from shared.messages.queue import Placeable, ValidatePlacement
+from tests.integration.gateway.questions import QUESTIONS
 from tests.integration.servers import Servers
 from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
@@ -128,66 +97,6 @@ class Others:
             await bus.jetstream_publisher.publish(
                 event.subject(tenant), event.to_bytes(), headers=envelope.to_headers()
             )
-
-
-QUESTIONS: dict[str, tuple[type, ...]] = {
-    "searcher": (
-        experiments.ValidateConfig,
-        journals.GetJournal,
-        experiments.GetFront,
-        journals.ReplayExperiment,
-        GetDrivenSearch,
-        GetSearchEvents,
-        TellSearch,
-    ),
-    "scheduler": (
-        ValidatePlacement,
-        GetQueue,
-        Explain,
-        GetCluster,
-        GetUsage,
-        GetBudgets,
-        SetBudget,
-        GetReservations,
-        IssueJoin,
-        Join,
-    ),
-    "registry": (
-        GetUploadUrl,
-        ConfirmUpload,
-        GetSeries,
-        GetReported,
-        CompareTrials,
-        GetTable,
-        GetColumns,
-        ExportMetrics,
-        ExportTable,
-        GetLogs,
-        SearchLogs,
-        GetSummaries,
-        GetMedia,
-        GetMediaNames,
-        ListCheckpoints,
-        GetCheckpointFiles,
-        GetLineageGraph,
-        EditCheckpoint,
-        VerifyCheckpoints,
-        DeleteCheckpoint,
-        CollectCheckpoints,
-        GetStorage,
-        GetRetention,
-        SetRetention,
-    ),
-    "simulator": (PlanExperiment,),
-    "provisioner": (
-        GetMachinePools,
-        SetMachinePool,
-        CloseMachinePool,
-        GetMachineKinds,
-        GetSpending,
-        EndInstance,
-    ),
-}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The command line as a person meets it: what it prints, where, and how it ends."""
 
-import io
 import json
 import subprocess
 import sys
@@ -229,36 +228,6 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
 def test_steering_says_what_came_of_it(shell: Shell, verb: str, said: str) -> None:
     shell.answers["POST /v1/experiments/31/archive"] = httpx.Response(200, json=EXPERIMENT)
     assert shell("experiment", verb, "31").err == said + "\n"
-
-
-DELETION = {
-    "id": ID,
-    "scope": "experiment",
-    "name": "31",
-    "state": "done",
-    "stage": "done",
-    "created_at": "2026-11-22T12:00:00Z",
-}
-
-
-def test_what_cannot_be_undone_is_asked_for_twice(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    shell.answers["DELETE /v1/experiments/31"] = httpx.Response(200, json=DELETION)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("32\n"))
-    ended = shell("experiment", "delete", "31")
-    assert ended.code == 3 and "nothing was deleted: you typed '32', not '31'" in ended.err
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    ended = shell("experiment", "delete", "31")
-    assert ended.code == 3 and "--yes" in ended.err
-    assert not [request for request in shell.requests if request.method == "DELETE"]
-    monkeypatch.setattr(sys, "stdin", io.StringIO("31\n"))
-    ended = shell("experiment", "delete", "31", "--force")
-    assert ended.code == 0 and ended.err.endswith("experiment 31 is deleted\n")
-    assert shell.requests[-1].url.params["force"] == "true"
-    for noun, name in (("workspace", "old"), ("tenant", "globex")):
-        shell.answers[f"DELETE /v1/{noun}s/{name}"] = httpx.Response(
-            200, json={**DELETION, "scope": noun, "name": name}
-        )
-        assert shell(noun, "delete", name, "--yes").err == f"{noun} {name} is deleted\n"
 
 
 def test_every_command_says_in_the_list_what_it_does(shell: Shell) -> None:
