@@ -1265,7 +1265,7 @@ class LimitPage(Resource):
 
 
 class WorkQuota(Resource):
-    """How many experiments may be open at once, and how many requests a second may be sent; null bounds nothing."""
+    """How many experiments may be open at once, how many requests a second may be sent, and of a workspace how many bytes may be stored; null bounds nothing."""
 
     tenant: str
     workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
@@ -1275,6 +1275,10 @@ class WorkQuota(Resource):
     requests_per_s: float | None = Field(
         default=None,
         description="Of a workspace: by those whose roles are all in it. Twice as many may come at once.",
+    )
+    max_stored_bytes: int | None = Field(
+        default=None,
+        description="Of a workspace: what its checkpoints and media may take, each content once. A tenant's is its storage limit.",
     )
     changed_at: datetime | None = None
     by: str | None = Field(default=None, description="Who set it.")

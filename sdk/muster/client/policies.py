@@ -83,7 +83,7 @@ class Policies:
 
 
 class Quotas:
-    """How many experiments may be open at once, and how many requests a second may be sent."""
+    """How many experiments may be open at once, how many requests a second may be sent, and what a workspace may store."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -99,13 +99,18 @@ class Quotas:
         tenant: str | None = None,
         max_experiments: int | None = None,
         requests_per_s: float | None = None,
+        max_stored_bytes: int | None = None,
     ) -> models.WorkQuota:
-        """Say what a workspace, or without one a tenant (by default one's own), may do at once, in place of what was said before."""
+        """Say what a workspace, or without one a tenant (by default one's own), may do at once, in place of what was said before.
+
+        `max_stored_bytes` is of workspaces; `set_storage_limit` says a tenant's.
+        """
         given: dict[str, JsonValue] = {
             "workspace": workspace,
             "tenant": tenant,
             "max_experiments": max_experiments,
             "requests_per_s": requests_per_s,
+            "max_stored_bytes": max_stored_bytes,
         }
         body: JsonObject = {name: value for name, value in given.items() if value is not None}
         path = "/v1/quotas/tenant" if workspace is None else "/v1/quotas/workspace"

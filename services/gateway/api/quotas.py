@@ -1,4 +1,4 @@
-"""What a tenant and its workspaces may do at once, as users see it."""
+"""What a tenant and its workspaces may do at once, and what a workspace may store, as users see it."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,10 +9,11 @@ from services.gateway.api.base import Name, Request, Resource
 
 Experiments = Annotated[int, Field(ge=0, le=1_000_000)]
 RequestsPerSecond = Annotated[float, Field(ge=0.1, le=1_000_000)]
+StoredBytes = Annotated[int, Field(ge=0, le=2**62)]
 
 
 class WorkQuota(Resource):
-    """How many experiments may be open at once, and how many requests a second may be sent; null bounds nothing."""
+    """How many experiments may be open at once, how many requests a second may be sent, and of a workspace how many bytes may be stored; null bounds nothing."""
 
     tenant: str
     workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
@@ -22,6 +23,10 @@ class WorkQuota(Resource):
     requests_per_s: float | None = Field(
         default=None,
         description="Of a workspace: by those whose roles are all in it. Twice as many may come at once.",
+    )
+    max_stored_bytes: int | None = Field(
+        default=None,
+        description="Of a workspace: what its checkpoints and media may take, each content once. A tenant's is its storage limit.",
     )
     changed_at: datetime | None = None
     by: str | None = Field(default=None, description="Who set it.")
@@ -50,3 +55,4 @@ class SetWorkspaceQuotaRequest(Request):
     workspace: Name
     max_experiments: Experiments | None = None
     requests_per_s: RequestsPerSecond | None = None
+    max_stored_bytes: StoredBytes | None = None

@@ -1,4 +1,4 @@
-"""Quotas that the gateway keeps to itself: of a tenant said by who keeps the site, of a workspace by who manages its tenant (decision 0139)."""
+"""Quotas that the gateway keeps to itself, but for stored bytes, which the registry does: of a tenant said by who keeps the site, of a workspace by who manages its tenant (decision 0139)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +17,10 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.limits import named_tenant, unused_workspace
 from services.gateway.store import access, quotas as store
 from shared.bus import Unit
-from shared.ids import TenantId
+from shared.ids import TenantId, derived_id
+from shared.messages.limits import WorkspaceStorageLimitChanged
 
-_LIMITS = ("max_experiments", "requests_per_s")
+_LIMITS = ("max_experiments", "requests_per_s", "max_stored_bytes")
 
 
 async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
@@ -42,17 +43,25 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     async with call.site_unit() as unit:
-        values = await _save(call, unit, tenant, "", request.model_dump(include={*_LIMITS}))
+        limits = {"max_stored_bytes": None, **request.model_dump(include={*_LIMITS})}
+        values, _ = await _save(call, unit, tenant, "", limits)
         call.note(after=_render(values, name), entity=f"quota/{name}")
     return _render(values, name)
 
 
 async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
-    """Says how much a workspace of the caller's tenant may do at once, from now on; what is open already stays."""
+    """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays."""
     call.check_place(Permission.POLICY_MANAGE, TENANT)
     async with call.unit() as unit:
         limits = request.model_dump(include={*_LIMITS})
-        values = await _save(call, unit, call.tenant, request.workspace, limits)
+        values, version = await _save(call, unit, call.tenant, request.workspace, limits)
+        changed = WorkspaceStorageLimitChanged(
+            limit_id=derived_id(call.tenant, "workspace_storage", request.workspace),
+            version=version,
+            workspace=request.workspace,
+            maximum_bytes=request.max_stored_bytes,
+        )
+        unit.emit(changed, tenant=call.tenant)
         quota = _render(values, call.caller.tenant_name)
         call.note(after=quota, entity=f"quota/{request.workspace}")
     warnings = await unused_workspace(call, call.tenant, request.workspace)
@@ -83,17 +92,14 @@ async def _list_of_site(call: Call) -> WorkQuotas:
 
 async def _save(
     call: Call, unit: Unit, tenant: TenantId, workspace: str, limits: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], int]:
+    """What stands there now, and its version."""
     before = await store.load_quota(unit.connection, tenant, workspace)
     if before is not None:
         call.note(before={name: before._mapping[name] for name in _LIMITS})
     who = {"tenant": tenant, "workspace": workspace, "changed_at": unit.now, "by": call.caller.name}
     values = {**limits, **who}
-    if any(limit is not None for limit in limits.values()):
-        await store.save_quota(unit.connection, values)
-    else:
-        await store.delete_quota(unit.connection, tenant, workspace)
-    return values
+    return values, await store.save_quota(unit.connection, values)
 
 
 def _render(values: Any, tenant: str) -> WorkQuota:

@@ -1,6 +1,6 @@
-"""What a tenant and its workspaces may do at once, of what the gateway itself keeps to."""
+"""What a tenant and its workspaces may do at once, which the gateway itself keeps to, and what a workspace may store, which the registry does."""
 
-from sqlalchemy import Column, DateTime, Double, Integer, Table, Text, Uuid
+from sqlalchemy import BigInteger, Column, DateTime, Double, Integer, Table, Text, Uuid
 
 from services.gateway.store.tables import metadata
 
@@ -11,7 +11,9 @@ quota = Table(
     Column("workspace", Text, primary_key=True),
     Column("max_experiments", Integer),
     Column("requests_per_s", Double),
+    Column("max_stored_bytes", BigInteger),
+    Column("version", BigInteger, nullable=False, server_default="0"),
     Column("changed_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""
+"""`version` counts what was said. An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""

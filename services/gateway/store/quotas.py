@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, not_, select, text
+from sqlalchemy import Row, func, not_, or_, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,9 +16,11 @@ _SEE = text("SELECT set_config('muster.experiments', :places, true)")
 
 
 async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """By tenant, its own first, then those of its workspaces by name; whose is the connection's matter."""
+    """Those that bound anything, by tenant, its own first, then those of its workspaces by name; whose is the connection's matter."""
     order = (quota.c.tenant, quota.c.workspace)
-    return (await connection.execute(select(quota).order_by(*order))).all()
+    bounds = (quota.c.max_experiments, quota.c.requests_per_s, quota.c.max_stored_bytes)
+    query = select(quota).where(or_(*(bound.is_not(None) for bound in bounds)))
+    return (await connection.execute(query.order_by(*order))).all()
 
 
 async def load_quota(connection: AsyncConnection, tenant: UUID, workspace: str) -> Row[Any] | None:
@@ -53,14 +55,16 @@ async def count_open(connection: AsyncConnection, workspace: str | None = None) 
     return count
 
 
-async def save_quota(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """Puts it in the place of the one before."""
+async def save_quota(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
+    """Puts it in the place of the one before; returns its version, which rises also where nothing is bounded any more."""
     changed = {name: value for name, value in values.items() if name not in ("tenant", "workspace")}
-    statement = upsert(quota).values(**values)
-    await connection.execute(
-        statement.on_conflict_do_update(index_elements=["tenant", "workspace"], set_=changed)
+    statement = (
+        upsert(quota)
+        .values(**values, version=1)
+        .on_conflict_do_update(
+            index_elements=["tenant", "workspace"], set_={**changed, "version": quota.c.version + 1}
+        )
+        .returning(quota.c.version)
     )
-
-
-async def delete_quota(connection: AsyncConnection, tenant: UUID, workspace: str) -> None:
-    await connection.execute(delete(quota).where(quota.c.tenant == tenant, quota.c.workspace == workspace))
+    version: int = (await connection.execute(statement)).scalar_one()
+    return version

@@ -1,15 +1,19 @@
 """How much is done at once: experiments that are open, whoever counts them, and requests a second."""
 
 import asyncio
+import json
 from typing import Any
 
+import asyncpg
 import httpx
 
 from shared.ids import TenantId
 from shared.messages.checkpoints import GetStorage, StorageUse, WorkspaceUse
+from shared.messages.limits import WorkspaceStorageLimitChanged
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import changed
 from tests.integration.gateway.test_policies import config, post, tenant, user
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 __all__ = ["tenant"]
@@ -99,6 +103,31 @@ async def test_who_leads_a_workspace_sees_its_quota_and_cannot_raise_it(
     async with gateway.client() as operator:
         listed = (await operator.get("/v1/quotas")).json()["items"]
         assert not [one for one in listed if one["workspace"]], "an operator sees nothing of what is inside"
+
+
+async def test_a_workspaces_bytes_are_told_to_who_keeps_to_them_each_word_newer_than_the_last(
+    tenant: httpx.AsyncClient, postgres: TestDatabase
+) -> None:
+    quota = await put(tenant, "workspace", workspace="vision", max_stored_bytes=500)
+    assert (quota["workspace"], quota["max_stored_bytes"]) == ("vision", 500)
+    [listed] = (await tenant.get("/v1/quotas")).json()["items"]
+    assert listed["max_stored_bytes"] == 500
+    await put(tenant, "workspace", workspace="vision", max_experiments=3)
+    await put(tenant, "workspace", workspace="vision")
+    assert (await tenant.get("/v1/quotas")).json()["items"] == []
+    await put(tenant, "workspace", workspace="vision", max_stored_bytes=0)
+    await put(tenant, "workspace", 400, workspace="vision", max_stored_bytes=-1)
+    subject = WorkspaceStorageLimitChanged.subject(TenantId((await me(tenant))["tenant"]))
+    connection = await asyncpg.connect(postgres.urls["gateway"].system)
+    told = await connection.fetch(
+        "SELECT payload FROM gateway.outbox WHERE subject = $1 ORDER BY position", subject
+    )
+    await connection.close()
+    said = [json.loads(row["payload"]) for row in told]
+    assert [(one["workspace"], one["version"], one["maximum_bytes"]) for one in said] == [
+        ("vision", 1, 500), ("vision", 2, None), ("vision", 3, None), ("vision", 4, 0),
+    ]  # fmt: skip
+    assert len({one["limit_id"] for one in said}) == 1
 
 
 async def test_who_sees_a_workspace_is_shown_its_bytes_and_not_the_tenants(

@@ -83,7 +83,7 @@ def test_a_quota_is_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["PUT /v1/quotas/workspace"] = httpx.Response(200, json=quota)
     said = shell("quota", "set", "-w", "vision", "--experiments", "20", "--requests", "2.5").err
     assert " ".join(said.split()) == (
-        "workspace vision may have at most 20 experiments open at once; requests: 2.5 a second"
+        "workspace vision may have at most 20 experiments open at once; requests: 2.5 a second; stored: what the tenant may"
     )
     assert shell.sent("PUT", "/v1/quotas/workspace") == {
         "workspace": "vision", "max_experiments": 20, "requests_per_s": 2.5,
@@ -91,6 +91,20 @@ def test_a_quota_is_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["GET /v1/quotas"] = httpx.Response(200, json={"items": [quota]})
     assert "workspace vision" in shell("quota", "list").out
     assert shell("quota", "set", "-w", "vision", "--tenant", "acme").code == 3
+    assert "muster limit storage" in shell("quota", "set", "--stored", "5GB").err
+
+
+def test_a_workspaces_bytes_are_said_as_people_say_them(shell: Shell) -> None:
+    quota = {"tenant": "acme", "workspace": "vision", "max_stored_bytes": 500_000_000_000}
+    shell.answers["PUT /v1/quotas/workspace"] = httpx.Response(200, json=quota)
+    assert "stored: 465.7 GiB" in " ".join(
+        shell("quota", "set", "-w", "vision", "--stored", "500GB").err.split()
+    )
+    assert shell.sent("PUT", "/v1/quotas/workspace") == {
+        "workspace": "vision",
+        "max_stored_bytes": 500_000_000_000,
+    }
+    assert shell("quota", "set", "-w", "vision", "--stored", "much").code == 3
 
 
 def test_a_budget_is_said_in_a_sentence_and_listed_with_what_was_spent(shell: Shell) -> None:

@@ -3765,14 +3765,16 @@ class SetWorkspaceLimitRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
 
 class SetWorkspaceQuotaRequest(_message.Message):
-    __slots__ = ("workspace", "max_experiments", "requests_per_s")
+    __slots__ = ("workspace", "max_experiments", "requests_per_s", "max_stored_bytes")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     MAX_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    MAX_STORED_BYTES_FIELD_NUMBER: _ClassVar[int]
     workspace: str
     max_experiments: int
     requests_per_s: float
-    def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ...) -> None: ...
+    max_stored_bytes: int
+    def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., max_stored_bytes: _Optional[int] = ...) -> None: ...
 
 class SignInRequest(_message.Message):
     __slots__ = ("tenant", "user", "password")
@@ -4358,11 +4360,12 @@ class WebhookRequest(_message.Message):
     def __init__(self, webhook: _Optional[str] = ...) -> None: ...
 
 class WorkQuota(_message.Message):
-    __slots__ = ("tenant", "workspace", "max_experiments", "requests_per_s", "changed_at", "by", "warnings")
+    __slots__ = ("tenant", "workspace", "max_experiments", "requests_per_s", "max_stored_bytes", "changed_at", "by", "warnings")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     MAX_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    MAX_STORED_BYTES_FIELD_NUMBER: _ClassVar[int]
     CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
     BY_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
@@ -4370,10 +4373,11 @@ class WorkQuota(_message.Message):
     workspace: str
     max_experiments: int
     requests_per_s: float
+    max_stored_bytes: int
     changed_at: _timestamp_pb2.Timestamp
     by: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., max_stored_bytes: _Optional[int] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WorkQuotas(_message.Message):
     __slots__ = ("items",)

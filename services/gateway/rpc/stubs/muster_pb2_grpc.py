@@ -1747,7 +1747,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetWorkspaceQuota(self, request, context):
-        """Says how much a workspace of the caller's tenant may do at once, from now on; what is open already stays.
+        """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays.
         REST: PUT /v1/quotas/workspace
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
