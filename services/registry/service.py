@@ -29,7 +29,7 @@ from services.registry.retention import Retention
 from services.registry.scrub import Scrub
 from services.registry.settings import RegistrySettings, Settings
 from services.registry.turns import SharedTurns
-from services.registry.upkeep import Upkeep
+from services.registry.upkeep import SWEEP_EVERY, Upkeep
 from services.registry.uploads import Uploads
 from services.registry.verifier import Verifier
 from shared.bus import Bus, Consumer, Relay, Responder, Units
@@ -54,7 +54,6 @@ QUESTIONS_AT_ONCE = 256
 LINGER_S = 0.03
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
-SWEEP_EVERY = timedelta(hours=1)
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
 """What another replica was asked to read and did not: it has died, or has much to read."""
 SCRUB_EVERY = timedelta(minutes=1)

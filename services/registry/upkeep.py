@@ -37,6 +37,7 @@ BEFORE_DELETED = faults.register("registry.before_deleted")
 AT_ONCE = 500
 INCOMING_FOR = timedelta(hours=24)
 """An upload is committed within this time, or sent again."""
+SWEEP_EVERY = timedelta(hours=1)
 _log = structlog.get_logger()
 
 
@@ -127,7 +128,7 @@ class Upkeep:
             for tenant, more_bytes in (await objects.adopt_unknown(unit.connection)).items():
                 await storage.add_used(unit.connection, tenant, more_bytes)
         await sweep_incoming(self.objects, self.clock.now())
-        await self._drop_unconfirmed()
+        await self._drop_code()
         await self._sweep_litter()
         while True:
             async with self.units.system() as unit:
@@ -140,11 +141,13 @@ class Upkeep:
             if len(left) < AT_ONCE:
                 return
 
-    async def _drop_unconfirmed(self) -> None:
-        """Archives of code that were sent to where they stay, and never confirmed."""
+    async def _drop_code(self) -> None:
+        """Archives of code that no experiment has, seen by two sweeps that followed each other, and those that were sent to where they stay and never confirmed."""
         now = self.clock.now()
+        noticed = now - 3 * SWEEP_EVERY, now - SWEEP_EVERY / 2
         async with self.units.system() as unit:
-            going = await artifacts.let_uploads_go(unit.connection, now - INCOMING_FOR, now)
+            going = await artifacts.let_unused_go(unit.connection, now - INCOMING_FOR, noticed, now)
+            going += await artifacts.let_uploads_go(unit.connection, now - INCOMING_FOR, now)
         await self.objects.delete_many(going)
         async with self.units.system() as unit:
             await artifacts.save_uploads_gone(unit.connection, going)

@@ -4,7 +4,13 @@ import re
 
 from services.registry.core.quota import refuse_growth
 from services.registry.links import Links, artifact_key, incoming_key
-from services.registry.store.artifacts import await_upload, end_upload, load_artifact, save_artifact
+from services.registry.store.artifacts import (
+    ask_artifact,
+    await_upload,
+    end_upload,
+    load_artifact,
+    save_artifact,
+)
 from services.registry.store.storage import add_used, load_stored
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
@@ -112,7 +118,7 @@ class Uploads:
 
     async def _known(self, ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str | None:
         async with self._units.tenant(ask.tenant) as unit:
-            found = await load_artifact(unit.connection, query.kind, query.sha256)
+            found = await ask_artifact(unit.connection, query.kind, query.sha256, unit.now)
         return found[0] if found else None
 
     def _check(self, sha256: str, size_bytes: int) -> None:

@@ -22,7 +22,7 @@ Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-    """Keep how many checkpoints the experiment wants to keep, for how long its metrics, and what it is called and trains on."""
+    """Keep how many checkpoints the experiment wants to keep, for how long its metrics, what it is called and trains on, and its code."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.experiment_id: {
             "id": delivery.message.experiment_id,
@@ -30,6 +30,7 @@ async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) 
             "number": delivery.message.number,
             "name": delivery.message.name,
             "workspace": delivery.message.workspace,
+            "code_hash": delivery.message.code_hash,
             "datasets": [one.model_dump() for one in find_datasets(delivery.message.config.get("data"))],
             **_policy(delivery.message.config),
         }

@@ -2,18 +2,23 @@
 
 An upload to where an artifact stays is written down before, so that what nobody confirms is found and deleted. The row of an upload is locked
 by who confirms it and by who lets it go, so that one waits for the other.
+
+An artifact that no experiment has goes after a while, counted from when somebody last asked for it: whoever submits asks first.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.store.storage_tables import artifact_uploads
 from services.registry.store.tables import artifacts
+
+ASKED_EVERY = timedelta(hours=1)
+"""How exactly it is written down when an artifact was asked for: a thousand experiments of one code write one row once."""
 
 
 async def load_artifact(connection: AsyncConnection, kind: str, sha256: str) -> tuple[str, int] | None:
@@ -25,6 +30,19 @@ async def load_artifact(connection: AsyncConnection, kind: str, sha256: str) -> 
             )
         )
     ).first()
+    return (row.key, row.size_bytes) if row else None
+
+
+async def ask_artifact(
+    connection: AsyncConnection, kind: str, sha256: str, now: datetime
+) -> tuple[str, int] | None:
+    """As `load_artifact`, and written down: what is found stays for as long as an artifact may be there for nothing, less an hour."""
+    same = artifacts.c.kind == kind, artifacts.c.sha256 == sha256
+    found = select(artifacts.c.key, artifacts.c.size_bytes).where(*same)
+    row = (await connection.execute(found.where(artifacts.c.asked_at > now - ASKED_EVERY))).first()
+    if row is None:
+        asked = update(artifacts).where(*same).values(asked_at=now, unused_since=None)
+        row = (await connection.execute(asked.returning(artifacts.c.key, artifacts.c.size_bytes))).first()
     return (row.key, row.size_bytes) if row else None
 
 
@@ -40,7 +58,15 @@ async def save_artifact(
     """Make a verified artifact known; return whether it was not known before."""
     made = await connection.execute(
         insert(artifacts)
-        .values(tenant=tenant, kind=kind, sha256=sha256, size_bytes=size_bytes, key=key, created_at=now)
+        .values(
+            tenant=tenant,
+            kind=kind,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            key=key,
+            created_at=now,
+            asked_at=now,
+        )
         .on_conflict_do_nothing()
         .returning(artifacts.c.sha256)
     )
@@ -65,6 +91,22 @@ async def end_upload(connection: AsyncConnection, key: str) -> bool:
     return True
 
 
+async def let_unused_go(
+    connection: AsyncConnection, asked_before: datetime, noticed: tuple[datetime, datetime], now: datetime
+) -> list[str]:
+    """Forget artifacts that no experiment has and nobody asked for since; return their keys, which are written down as uploads that go.
+
+    One is noticed first, and goes where that was within the span: noticed longer ago it is noticed anew, since this service may have been
+    away meanwhile, with submissions waiting that it has not heard of.
+    """
+    gone = await connection.execute(
+        _FORGET, {"asked_before": asked_before, "since": noticed[0], "until": noticed[1], "now": now}
+    )
+    keys = sorted(row.key for row in gone)
+    await connection.execute(_NOTICE, {"asked_before": asked_before, "since": noticed[0], "now": now})
+    return keys
+
+
 async def let_uploads_go(connection: AsyncConnection, before: datetime, now: datetime) -> list[str]:
     """Write down that uploads go that were asked for before that time and never confirmed; return their keys, to one who asks alone.
 
@@ -80,3 +122,30 @@ async def let_uploads_go(connection: AsyncConnection, before: datetime, now: dat
 async def save_uploads_gone(connection: AsyncConnection, keys: Sequence[str]) -> None:
     """Forget uploads whose objects were deleted."""
     await connection.execute(delete(artifact_uploads).where(artifact_uploads.c.key.in_(keys)))
+
+
+_HAS_IT = """
+(EXISTS (SELECT FROM registry.experiments e WHERE e.tenant = a.tenant AND e.code_hash = a.sha256)
+    OR EXISTS (SELECT FROM registry.trials t WHERE t.tenant = a.tenant AND t.code_hash = a.sha256))
+"""
+_FORGET = text(
+    f"""
+WITH gone AS (
+    DELETE FROM registry.artifacts a
+    WHERE a.asked_at < :asked_before AND a.unused_since BETWEEN :since AND :until AND NOT {_HAS_IT}
+    RETURNING a.tenant, a.key, a.size_bytes
+), freed AS (
+    UPDATE registry.storage s SET used_bytes = s.used_bytes - g.size_bytes
+    FROM (SELECT tenant, sum(size_bytes)::bigint AS size_bytes FROM gone GROUP BY tenant) g WHERE s.tenant = g.tenant
+)
+INSERT INTO registry.artifact_uploads AS known (key, tenant, asked_at, is_going) SELECT key, tenant, :now, true FROM gone
+ON CONFLICT (key) DO UPDATE SET is_going = true, asked_at = excluded.asked_at
+RETURNING known.key
+"""
+)
+_NOTICE = text(
+    f"""
+UPDATE registry.artifacts a SET unused_since = :now
+WHERE a.asked_at < :asked_before AND coalesce(a.unused_since < :since, true) AND NOT {_HAS_IT}
+"""
+)

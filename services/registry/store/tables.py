@@ -38,6 +38,7 @@ experiments = Table(
     Column("name", Text),
     Column("workspace", Text),
     Column("datasets", JSONB),
+    Column("code_hash", Text),
 )
 
 retention = Table(
@@ -216,6 +217,8 @@ artifacts = Table(
     Column("size_bytes", BigInteger),
     Column("key", Text),
     Column("created_at", _INSTANT),
+    Column("asked_at", _INSTANT),
+    Column("unused_since", _INSTANT),
 )
 
 models = Table(

@@ -177,7 +177,7 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
 
 
 _SUBMISSION = insert(experiments)
-_SUBMITTED = ("number", "name", "workspace", "datasets", *DAYS)
+_SUBMITTED = ("number", "name", "workspace", "datasets", "code_hash", *DAYS)
 _SAVE_SUBMISSIONS = _SUBMISSION.on_conflict_do_update(
     index_elements=["id"],
     set_={name: _SUBMISSION.excluded[name] for name in _SUBMITTED}

@@ -7,7 +7,9 @@ import pytest
 
 from muster.errors import NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
+from shared.messages.checkpoints import GetStorage
 from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl, UploadTarget
+from tests.integration.registry.messages import submitted
 from tests.integration.registry.platform import Platform
 from tests.integration.registry.uploads import HTTP, fetch, store
 from tests.support.waiting import eventually
@@ -68,6 +70,51 @@ async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Plat
     assert missing.value.code == "upload_missing"
     assert await _put(await around.ask(queries["left"]), contents["left"]) == 200
     assert (await around.ask(_confirmation(queries["left"]))).sha256 == queries["left"].sha256
+
+
+async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Platform) -> None:
+    contents = {name: f"{name} {'code' * 50}".encode() for name in ("submitted", "asked for", "useless")}
+    queries = {
+        name: GetUploadUrl(sha256=hashlib.sha256(one).hexdigest(), size_bytes=len(one), takes_headers=True)
+        for name, one in contents.items()
+    }
+    for name, query in queries.items():
+        assert await _put(await around.ask(query), contents[name]) == 200
+        await around.ask(_confirmation(query))
+    said = submitted(around.scheduler.grant()).model_copy(update={"code_hash": queries["submitted"].sha256})
+    await around.publish("gateway", said)
+    await eventually(
+        lambda: around.rows("SELECT FROM registry.experiments WHERE code_hash = $1", said.code_hash)
+    )
+    hashes = "sha256 IN (" + ", ".join(f"'{one.sha256}'" for one in queries.values()) + ")"
+    await around.rows(
+        f"UPDATE registry.artifacts SET asked_at = asked_at - interval '2 days' WHERE {hashes} RETURNING key"
+    )
+    used_bytes = (await around.ask(GetStorage())).used_bytes
+    noticed = f"SELECT sha256 FROM registry.artifacts WHERE unused_since IS NOT NULL AND {hashes} ORDER BY 1"
+
+    async def are_noticed() -> bool:
+        return len(await around.rows(noticed)) == 2
+
+    async with around.registry():
+        await eventually(are_noticed)
+    assert (await around.ask(queries["asked for"])).known, (
+        "noticed by one sweep alone it stays, and is in use again"
+    )
+    await around.rows(
+        "UPDATE registry.artifacts SET unused_since = unused_since - interval '1 hour' RETURNING key"
+    )
+    async with around.registry(), store(around) as objects:
+
+        async def is_gone() -> bool:
+            names = [one.key async for one in objects.list(f"tenants/{DEFAULT_TENANT}/code/")]
+            return not any(queries["useless"].sha256 in name for name in names)
+
+        await eventually(is_gone)
+    assert (await around.ask(GetStorage())).used_bytes == used_bytes - len(contents["useless"])
+    assert [(await around.ask(query)).known for query in queries.values()] == [True, True, False]
+    assert await _put(await around.ask(queries["useless"]), contents["useless"]) == 200
+    assert (await around.ask(_confirmation(queries["useless"]))).sha256 == queries["useless"].sha256
 
 
 def _confirmation(query: GetUploadUrl) -> ConfirmUpload:
