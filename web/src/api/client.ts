@@ -1,0 +1,32 @@
+/** The one way to the gateway: typed by its own description of its operations (`npm run gen`). */
+import createClient, { type Middleware } from "openapi-fetch";
+import { credential } from "@/session/credential";
+import { asProblem, problemOf } from "./problem";
+import type { paths } from "./schema";
+
+const session: Middleware = {
+  onRequest({ request }) {
+    for (const [name, value] of Object.entries(credential.headers())) request.headers.set(name, value);
+    return request;
+  },
+  onResponse({ request, response }) {
+    const asksForOne = new URL(request.url).pathname === "/v1/sessions" && request.method === "POST";
+    if (response.status === 401 && !asksForOne) credential.refused();
+    return undefined;
+  },
+};
+
+export const api = createClient<paths>({ baseUrl: "/", fetch: (request) => globalThis.fetch(request) });
+api.use(session);
+
+/** The answer of `api.GET(…)` and its kin. Raises Problem for anything that is none. */
+export async function ask<T>(asked: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  let found;
+  try {
+    found = await asked;
+  } catch (thrown) {
+    throw asProblem(thrown);
+  }
+  if (!found.response.ok) throw problemOf(found.response.status, found.error);
+  return found.data as T;
+}

@@ -1,0 +1,17 @@
+/** The names under which answers are kept. `live/apply` finds by them what an event changes, so every query is named here. */
+export const keys = {
+  me: ["me"] as const,
+  experimentLists: ["experiments"] as const,
+  experiments: (asked: object) => ["experiments", asked] as const,
+  experimentAny: ["experiment"] as const,
+  experiment: (reference: string | number) => ["experiment", String(reference)] as const,
+  /** Anything read of one experiment that its events make stale: `part` such as `"table"` or `"metrics"`. */
+  ofExperiment: (reference: string | number, part: string, asked: object = {}) =>
+    ["experiment", String(reference), part, asked] as const,
+  trialAny: ["trial"] as const,
+  trial: (id: string) => ["trial", id] as const,
+  ofTrial: (id: string, part: string, asked: object = {}) => ["trial", id, part, asked] as const,
+  cluster: (part: string, asked: object = {}) => ["cluster", part, asked] as const,
+  models: (part: string, asked: object = {}) => ["models", part, asked] as const,
+  admin: (part: string, asked: object = {}) => ["admin", part, asked] as const,
+};

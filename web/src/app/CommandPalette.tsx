@@ -1,0 +1,93 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { Icon } from "@/parts/Icon";
+import { useMay, useSignOut } from "@/session/session";
+import css from "./CommandPalette.module.css";
+import { useCommands, type Command } from "./commands";
+import { useFound } from "./finding";
+
+/** Everything by a few letters: rooms, experiments by number or name, and what can be done here. */
+export function CommandPalette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const navigate = useNavigate();
+  const commands = useCommands(navigate, useMay(), useSignOut());
+  const found = useFound(text, navigate);
+  const shown = useMemo(() => [...found, ...matching(commands, text)], [commands, found, text]);
+  useEffect(() => {
+    const shownDialog = dialog.current;
+    shownDialog?.showModal();
+    return () => shownDialog?.close();
+  }, []);
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    onClose();
+    command.run();
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && shown.length > 0) {
+      event.preventDefault();
+      setAt((at + step + shown.length) % shown.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      run(shown[at]);
+    }
+  };
+  return (
+    <dialog ref={dialog} className={css.palette} aria-label="Search and commands" onCancel={onClose} onMouseDown={(event) => event.target === dialog.current && onClose()}>
+      <div className={css.ask}>
+        <Icon name="search" />
+        <input
+          autoFocus
+          value={text}
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={shown[at] ? `palette-${at}` : undefined}
+          aria-label="Search experiments, pages and commands"
+          placeholder="Search experiments, pages, commands"
+          onChange={(event) => {
+            setText(event.target.value);
+            setAt(0);
+          }}
+          onKeyDown={onKey}
+        />
+      </div>
+      <ul id="palette-list" role="listbox" aria-label="Results" className={css.list}>
+        {shown.map((command, index) => (
+          <Option key={command.id} command={command} index={index} isAt={index === at} onPick={() => run(command)} onOver={() => setAt(index)} />
+        ))}
+        {shown.length === 0 && <li className={css.none}>Nothing is called so</li>}
+      </ul>
+    </dialog>
+  );
+}
+
+interface OptionProps {
+  command: Command;
+  index: number;
+  isAt: boolean;
+  onPick: () => void;
+  onOver: () => void;
+}
+
+function Option({ command, index, isAt, onPick, onOver }: OptionProps) {
+  const ref = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isAt) ref.current?.scrollIntoView({ block: "nearest" });
+  }, [isAt]);
+  return (
+    <li ref={ref} id={`palette-${index}`} role="option" aria-selected={isAt} className={css.option} onClick={onPick} onMouseMove={onOver}>
+      <Icon name={command.icon} />
+      <span className={css.label}>{command.label}</span>
+      {command.note && <span className={css.note}>{command.note}</span>}
+    </li>
+  );
+}
+
+function matching(commands: readonly Command[], text: string): Command[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return commands.filter((command) => words.every((word) => command.label.toLowerCase().includes(word)));
+}

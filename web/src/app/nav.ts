@@ -1,0 +1,18 @@
+import { type IconName } from "@/parts/Icon";
+
+export interface Place {
+  to: "/experiments" | "/compare" | "/cluster" | "/models" | "/admin";
+  label: string;
+  icon: IconName;
+  /** Shown to who may do one of these somewhere; to everybody where none is named. */
+  needs?: readonly string[];
+}
+
+/** The rooms, in the order of the day. */
+export const PLACES: readonly Place[] = [
+  { to: "/experiments", label: "Experiments", icon: "experiments", needs: ["experiment.read"] },
+  { to: "/compare", label: "Compare", icon: "compare", needs: ["experiment.read"] },
+  { to: "/cluster", label: "Cluster", icon: "cluster" },
+  { to: "/models", label: "Models", icon: "models", needs: ["model.read"] },
+  { to: "/admin", label: "Administration", icon: "admin" },
+];

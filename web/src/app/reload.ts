@@ -1,0 +1,13 @@
+/** After an upgrade the parts of the page that was open are gone from the gateway: it is loaded anew, once. */
+const KEPT = "muster.reloaded";
+const AGAIN_MS = 60_000;
+
+export function setUpReload(): void {
+  addEventListener("vite:preloadError", (event) => {
+    const last = Number(sessionStorage.getItem(KEPT) ?? 0);
+    if (Date.now() - last < AGAIN_MS) return;
+    event.preventDefault();
+    sessionStorage.setItem(KEPT, String(Date.now()));
+    location.reload();
+  });
+}

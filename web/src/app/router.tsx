@@ -1,0 +1,87 @@
+/** Every address of the application. Each room is a file of its own that is fetched when somebody goes there. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { Loading } from "@/parts/Notes";
+import { NotFound, Broken } from "./Broken";
+import { Root } from "./Root";
+import { readCreateSearch, readListSearch } from "@/experiments/search";
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
+const at = <Path extends string>(path: Path) => ({ getParentRoute: () => root, path }) as const;
+
+const home = createRoute({
+  ...at("/"),
+  beforeLoad: () => {
+    throw redirect({ to: "/experiments", replace: true });
+  },
+});
+const experiments = createRoute({
+  ...at("/experiments"),
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => import("@/experiments/ExperimentsPage")),
+});
+const create = createRoute({
+  ...at("/experiments/new"),
+  validateSearch: readCreateSearch,
+  component: lazyRouteComponent(() => import("@/experiments/CreatePage")),
+});
+const experiment = createRoute({
+  ...at("/experiments/$experiment"),
+  component: lazyRouteComponent(() => import("@/experiment/ExperimentPage")),
+});
+const experimentTab = createRoute({
+  ...at("/experiments/$experiment/$tab"),
+  component: lazyRouteComponent(() => import("@/experiment/ExperimentPage")),
+});
+const trial = createRoute({ ...at("/trials/$trial"), component: lazyRouteComponent(() => import("@/trial/TrialPage")) });
+const trialTab = createRoute({
+  ...at("/trials/$trial/$tab"),
+  component: lazyRouteComponent(() => import("@/trial/TrialPage")),
+});
+const compare = createRoute({ ...at("/compare"), component: lazyRouteComponent(() => import("@/compare/ComparePage")) });
+const cluster = createRoute({ ...at("/cluster"), component: lazyRouteComponent(() => import("@/cluster/ClusterPage")) });
+const clusterTab = createRoute({
+  ...at("/cluster/$tab"),
+  component: lazyRouteComponent(() => import("@/cluster/ClusterPage")),
+});
+const models = createRoute({ ...at("/models"), component: lazyRouteComponent(() => import("@/models/ModelsPage")) });
+const model = createRoute({ ...at("/models/$model"), component: lazyRouteComponent(() => import("@/models/ModelPage")) });
+const version = createRoute({
+  ...at("/models/$model/$version"),
+  component: lazyRouteComponent(() => import("@/models/VersionPage")),
+});
+const admin = createRoute({ ...at("/admin"), component: lazyRouteComponent(() => import("@/admin/AdminPage")) });
+const adminTab = createRoute({
+  ...at("/admin/$tab"),
+  component: lazyRouteComponent(() => import("@/admin/AdminPage")),
+});
+const signedIn = createRoute({ ...at("/signed-in"), component: () => null });
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    home,
+    experiments,
+    create,
+    experiment,
+    experimentTab,
+    trial,
+    trialTab,
+    compare,
+    cluster,
+    clusterTab,
+    models,
+    model,
+    version,
+    admin,
+    adminTab,
+    signedIn,
+  ]),
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: Broken,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

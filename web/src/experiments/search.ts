@@ -1,0 +1,30 @@
+/** What the address of the list says: every state of it has a link. */
+export interface ListSearch {
+  filter?: string;
+  sort?: string;
+  archived?: boolean;
+}
+
+/** Reads it from an address that anybody may have typed. */
+export function readListSearch(search: Record<string, unknown>): ListSearch {
+  return {
+    filter: text(search.filter),
+    sort: text(search.sort),
+    archived: search.archived === true || search.archived === "true" ? true : undefined,
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Where a new experiment begins: at another one's config, or at a template's. */
+export interface CreateSearch {
+  fork?: string;
+  template?: string;
+}
+
+export function readCreateSearch(search: Record<string, unknown>): CreateSearch {
+  const fork = search.fork === undefined ? undefined : String(search.fork);
+  return { fork, template: text(search.template) };
+}

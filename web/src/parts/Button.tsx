@@ -1,0 +1,37 @@
+import { type ButtonHTMLAttributes, type Ref } from "react";
+import css from "./Button.module.css";
+import { Icon, type IconName } from "./Icon";
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  kind?: "primary" | "plain" | "quiet" | "danger";
+  icon?: IconName;
+  small?: boolean;
+  /** Something is on its way: the button says so and takes no second press. */
+  busy?: boolean;
+  ref?: Ref<HTMLButtonElement>;
+}
+
+export function Button({ kind = "plain", icon, small, busy, children, className = "", ...rest }: ButtonProps) {
+  const size = small ? css.small : "";
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={rest.disabled || busy}
+      aria-busy={busy || undefined}
+      className={`${css.button} ${css[kind]} ${size} ${className}`}
+    >
+      {busy ? <span className={css.spinner} /> : icon && <Icon name={icon} size={small ? 14 : 16} />}
+      {children !== undefined && <span className={css.label}>{children}</span>}
+    </button>
+  );
+}
+
+/** A button that is a picture; `label` is what it is called. */
+export function IconButton({ label, icon, className = "", ...rest }: ButtonProps & { label: string; icon: IconName }) {
+  return (
+    <button type="button" {...rest} aria-label={label} title={rest.title ?? label} className={`${css.icon} ${className}`}>
+      <Icon name={icon} />
+    </button>
+  );
+}

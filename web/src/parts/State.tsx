@@ -1,0 +1,42 @@
+import css from "./State.module.css";
+
+type Tone = "active" | "good" | "warn" | "bad" | "idle";
+
+const TONES: Record<string, Tone> = {
+  active: "active",
+  running: "active",
+  training: "active",
+  starting: "active",
+  granted: "active",
+  stopping: "warn",
+  paused: "warn",
+  parked: "warn",
+  draining: "warn",
+  queued: "idle",
+  submitted: "idle",
+  waiting: "idle",
+  completed: "good",
+  stopped: "good",
+  cancelled: "idle",
+  error: "bad",
+  failed: "bad",
+  rejected: "bad",
+  lost: "bad",
+};
+const MOVES = new Set(["active", "running", "training", "starting", "stopping"]);
+
+/** The tone of a state, for whatever else is coloured by it. */
+export function toneOf(state: string): Tone {
+  return TONES[state] ?? "idle";
+}
+
+/** Where something stands: a word and a dot, so that it is read without colour too. The dot beats while it moves. */
+export function State({ state, quiet }: { state: string; quiet?: boolean }) {
+  const kind = quiet ? css.quiet : css.badge;
+  return (
+    <span className={`${kind} ${css[toneOf(state)]}`}>
+      <span className={MOVES.has(state) ? css.beating : css.dot} />
+      {state}
+    </span>
+  );
+}

@@ -1,0 +1,39 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState, type ReactNode } from "react";
+import { asProblem } from "@/api/problem";
+import { Loading, Trouble } from "@/parts/Notes";
+import { credential } from "./credential";
+import { meQuery } from "./session";
+import { SignIn } from "./SignIn";
+import { finishWithProvider, isComingBack } from "./ways";
+
+/** The application for who is signed in; for others the way in, at whatever address they came to, which they keep. */
+export function Gate({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const me = useQuery(meQuery);
+  const [isRefused, setRefused] = useState(false);
+  useEffect(() => credential.onRefused(() => setRefused(true)), []);
+  const [comingBack, setComingBack] = useState(isComingBack);
+  const [lost, setLost] = useState<unknown>(null);
+  useEffect(() => {
+    if (!comingBack) return;
+    finishWithProvider(new URLSearchParams(location.search))
+      .then((back) => location.replace(back))
+      .catch((thrown: unknown) => {
+        setLost(thrown);
+        setComingBack(false);
+        history.replaceState(null, "", "/");
+      });
+  }, [comingBack]);
+  const enter = async () => {
+    client.clear();
+    await client.fetchQuery(meQuery);
+    setRefused(false);
+  };
+  if (comingBack) return <Loading label="signing in" />;
+  if (lost !== null) return <SignIn onEnter={async () => (await enter(), setLost(null))} wasIn={false} said={lost} />;
+  if (isRefused || (me.error && asProblem(me.error).status === 401)) return <SignIn onEnter={enter} wasIn={me.data !== undefined} />;
+  if (me.data !== undefined) return children;
+  if (me.error) return <Trouble error={me.error} retry={() => void me.refetch()} title="The platform does not answer" />;
+  return <Loading label="signing in" />;
+}

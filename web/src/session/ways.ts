@@ -1,0 +1,64 @@
+/** The ways in: by password and provider the browser gets a cookie that no script can read; a token is held by the page. */
+import { api, ask } from "@/api/client";
+import { Problem } from "@/api/problem";
+import { credential } from "./credential";
+
+const COOKIE = { "Muster-Session": "cookie" };
+const UNDER_WAY = "muster.sign-in";
+
+interface UnderWay {
+  ticket: string;
+  state: string;
+  back: string;
+}
+
+export async function signInByPassword(tenant: string, user: string, password: string): Promise<void> {
+  credential.forget();
+  await ask(api.POST("/v1/sessions", { params: { header: COOKIE }, body: { tenant, user, password } }));
+}
+
+/** Raises Problem where the token is none. */
+export async function signInByToken(token: string): Promise<void> {
+  credential.useToken(token);
+  try {
+    await ask(api.GET("/v1/me"));
+  } catch (problem) {
+    credential.forget();
+    throw problem;
+  }
+}
+
+/** Leaves for the provider; `finishWithProvider` goes on when the browser comes back to `/signed-in`. */
+export async function beginWithProvider(provider: string): Promise<void> {
+  const redirect = `${location.origin}/signed-in`;
+  const begun = await ask(api.GET("/v1/sign-in", { params: { query: { provider, redirect } } }));
+  const back = location.pathname + location.search;
+  // The ticket is worth nothing without the provider's code: it is kept for this tab until the browser comes back.
+  sessionStorage.setItem(UNDER_WAY, JSON.stringify({ ticket: begun.ticket, state: begun.state, back } satisfies UnderWay));
+  location.assign(begun.url);
+}
+
+/** Ends what was begun, with what the provider sent along. Answers where to go on. */
+export async function finishWithProvider(brought: URLSearchParams): Promise<string> {
+  const kept = sessionStorage.getItem(UNDER_WAY);
+  sessionStorage.removeItem(UNDER_WAY);
+  const begun = kept === null ? null : (JSON.parse(kept) as UnderWay);
+  const code = brought.get("code");
+  if (begun === null || begun.state !== brought.get("state") || code === null) {
+    const said = brought.get("error_description") ?? brought.get("error");
+    throw new Problem({
+      status: 400,
+      code: "sign_in_lost",
+      detail: said ? `the provider refused: ${said}` : "this sign-in was not begun in this tab",
+      hint: "begin again",
+    });
+  }
+  const body = { ticket: begun.ticket, state: begun.state, code, iss: brought.get("iss") };
+  await ask(api.POST("/v1/sign-in/finish", { params: { header: COOKIE }, body }));
+  return begun.back;
+}
+
+/** True where a provider has just sent the browser back. */
+export function isComingBack(): boolean {
+  return location.pathname === "/signed-in" && sessionStorage.getItem(UNDER_WAY) !== null;
+}

@@ -1,0 +1,60 @@
+import { QueryClient, type InfiniteData } from "@tanstack/react-query";
+import { expect, it } from "vitest";
+import { keys } from "@/api/keys";
+import type { Experiment, ExperimentPage, LiveEvent } from "@/api/types";
+import { apply, newest } from "@/live/apply";
+
+const LIST = keys.experiments({ filter: "" });
+
+function experiment(id: string, version: number, progress = 0): Experiment {
+  return { id, number: Number(id), name: id, version, progress, state: "active" } as Experiment;
+}
+
+function event(resource: Experiment): LiveEvent {
+  return { id: "1", kind: "experiment", entity: resource.id, experiment: resource.id, version: resource.version, resource } as unknown as LiveEvent;
+}
+
+function listing(client: QueryClient, ...items: Experiment[]): void {
+  client.setQueryData<InfiniteData<ExperimentPage>>(LIST, { pages: [{ items, next_cursor: null }], pageParams: [null] });
+}
+
+function shown(client: QueryClient): Experiment[] {
+  return client.getQueryData<InfiniteData<ExperimentPage>>(LIST)?.pages.flatMap((page) => page.items) ?? [];
+}
+
+it("shows the newest state of each, in its place", () => {
+  const client = new QueryClient();
+  listing(client, experiment("2", 4), experiment("1", 7));
+  const stale = apply(client, [event(experiment("1", 8, 0.5)), event(experiment("1", 9, 0.75))]);
+  expect(shown(client).map((one) => [one.id, one.progress])).toEqual([
+    ["2", 0],
+    ["1", 0.75],
+  ]);
+  expect(stale.lists).toBe(false);
+});
+
+it("goes back to no older state, in whatever order events come", () => {
+  const client = new QueryClient();
+  listing(client, experiment("1", 9, 0.9));
+  client.setQueryData(keys.experiment(1), experiment("1", 9, 0.9));
+  const before = shown(client)[0];
+  apply(client, [event(experiment("1", 3, 0.1))]);
+  expect(shown(client)[0]).toBe(before);
+  expect(client.getQueryData<Experiment>(keys.experiment(1))?.progress).toBe(0.9);
+  expect(newest([event(experiment("1", 5)), event(experiment("1", 2))]).map((one) => one.version)).toEqual([5]);
+});
+
+it("asks a list again that may miss one, and what is read of the experiment", () => {
+  const client = new QueryClient();
+  listing(client, experiment("1", 1));
+  const stale = apply(client, [event(experiment("3", 1))]);
+  expect(stale.lists).toBe(true);
+  expect([...stale.experiments]).toEqual(["3"]);
+});
+
+it("patches a detail without losing what events do not carry", () => {
+  const client = new QueryClient();
+  client.setQueryData(keys.experiment(1), { ...experiment("1", 1), config: { name: "x" } });
+  apply(client, [event(experiment("1", 2, 0.4))]);
+  expect(client.getQueryData(keys.experiment(1))).toMatchObject({ config: { name: "x" }, progress: 0.4 });
+});

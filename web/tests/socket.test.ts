@@ -1,0 +1,106 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { follow, type Connection } from "@/live/socket";
+import { credential } from "@/session/credential";
+
+class FakeSocket {
+  static readonly CONNECTING = 0;
+  static readonly OPEN = 1;
+  static made: FakeSocket[] = [];
+  readyState = 0;
+  onopen: (() => void) | null = null;
+  onmessage: ((message: { data: string }) => void) | null = null;
+  onclose: (() => void) | null = null;
+
+  constructor(
+    readonly url: URL,
+    readonly protocols: string[],
+  ) {
+    FakeSocket.made.push(this);
+  }
+  tell(frame: object): void {
+    this.readyState = 1;
+    this.onmessage?.({ data: JSON.stringify(frame) });
+  }
+  close(): void {
+    this.readyState = 3;
+    this.onclose?.();
+  }
+}
+
+const last = (): FakeSocket => FakeSocket.made.at(-1) as FakeSocket;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  FakeSocket.made = [];
+  vi.stubGlobal("WebSocket", FakeSocket);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  credential.forget();
+});
+
+it("goes on behind the last item after a break, so that none is lost or told twice", () => {
+  const items: unknown[] = [];
+  const end = follow({ path: "/v1/events?kind=trial", onItem: (frame) => items.push(frame.data) });
+  last().tell({ id: "40" });
+  last().tell({ id: "41", event: "trial", data: { a: 1 } });
+  last().close();
+  vi.advanceTimersByTime(400);
+  expect(FakeSocket.made).toHaveLength(2);
+  expect(last().url.search).toBe("?kind=trial&after=41");
+  last().tell({ id: "42", event: "trial", data: { a: 2 } });
+  expect(items).toEqual([{ a: 1 }, { a: 2 }]);
+  end();
+});
+
+it("says that something is missing when its place is no longer kept, and goes on from now", () => {
+  const gaps: number[] = [];
+  const end = follow({ path: "/v1/events", onItem: () => undefined, onGap: () => gaps.push(1) });
+  last().tell({ id: "41", event: "trial", data: {} });
+  last().tell({ event: "problem", data: { code: "events_expired" } });
+  last().close();
+  vi.advanceTimersByTime(400);
+  expect(gaps).toEqual([1]);
+  expect(last().url.searchParams.has("after")).toBe(false);
+  end();
+});
+
+it("waits longer each time, at most ten seconds, and connects no more once it was ended", () => {
+  const end = follow({ path: "/v1/events", onItem: () => undefined });
+  for (let at = 0; at < 12; at += 1) {
+    last().close();
+    vi.advanceTimersByTime(10_000);
+  }
+  expect(FakeSocket.made).toHaveLength(13);
+  last().close();
+  end();
+  vi.advanceTimersByTime(60_000);
+  expect(FakeSocket.made).toHaveLength(13);
+});
+
+it("ends with the stream, and brings the sign-in where the session has ended", () => {
+  const said: Connection[] = [];
+  const refused = vi.fn();
+  const stop = credential.onRefused(refused);
+  const done = vi.fn();
+  follow({ path: "/v1/x", onItem: () => undefined, onConnection: (one) => said.push(one), onEnd: done });
+  last().tell({ event: "end", data: {} });
+  vi.advanceTimersByTime(60_000);
+  expect(done).toHaveBeenCalledOnce();
+  expect([said.at(-1), FakeSocket.made.length]).toEqual(["ended", 1]);
+  const end = follow({ path: "/v1/x", onItem: () => undefined });
+  last().tell({ event: "problem", data: { code: "unauthenticated" } });
+  expect(refused).toHaveBeenCalledOnce();
+  end();
+  stop();
+});
+
+it("names a token as a protocol, and none where the session is in the cookie", () => {
+  follow({ path: "/v1/events", onItem: () => undefined })();
+  expect(last().protocols).toEqual(["muster.v1"]);
+  credential.useToken("mst_a");
+  follow({ path: "/v1/events", onItem: () => undefined })();
+  expect(last().protocols).toEqual(["muster.v1", "bearer.mst_a"]);
+});
