@@ -65,6 +65,11 @@ class Journal:
         """Whether the registry has committed every record."""
         return self.next_unsent > self.last
 
+    @property
+    def backlog_bytes(self) -> int:
+        """What waits for the registry's commit on disk, by whole segments."""
+        return 0 if self.is_drained else sum(segment.size for segment in self._segments)
+
     def append(self, payloads: Sequence[tuple[bytes, int]]) -> int:
         """Append (payload, tag) pairs in one write and return the last number.
 

@@ -21,6 +21,9 @@ from worker.outputs import Output, OutputReader, Stream
 POLL_S = 0.25
 READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
+BACKLOG_BYTES = 64 * 1024 * 1024
+"""So much of what the registry has not committed is journaled at most; what is printed beyond waits in its file too, not there and here and
+numbered in memory."""
 WARNINGS = 20
 """So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
 REMARK_EVERY = timedelta(minutes=10)
@@ -94,18 +97,21 @@ class LogTail:
             is_last = self._ending.is_set()
             try:
                 self._write_said()
-                more = [self._read_some(reader, is_last) for reader in self._readers]
+                has_more = [await self._read_some(reader, is_last) for reader in self._readers]
                 self._outages.worked(_KEEPING)
             except OSError as error:
                 self._outages.failed(_KEEPING, error)
                 await asyncio.sleep(POLL_S)
                 continue
-            if is_last and any(more):
-                await asyncio.sleep(0)
-            elif is_last:
-                self._finish()
-            else:
+            if self._is_behind():
+                await asyncio.sleep(POLL_S)
+            elif not is_last:
                 await self._pause()
+            elif not any(has_more):
+                self._finish()
+
+    def _is_behind(self) -> bool:
+        return self._journal.backlog_bytes > BACKLOG_BYTES
 
     def end(self, last_words: tuple[str, ...] = ()) -> None:
         """Nothing more is written: read the rest, also a line without an end, then add these lines of the platform's own."""
@@ -157,9 +163,15 @@ class LogTail:
             self._append(self._said)
             self._said.clear()
 
-    def _read_some(self, reader: OutputReader, is_last: bool) -> bool:
-        """Whether there is more to read."""
-        return all(self._read(reader, is_last) for _ in range(READS_PER_POLL))
+    async def _read_some(self, reader: OutputReader, is_last: bool) -> bool:
+        """Whether there is more to read. Others have their turn after each read: a rank that prints a gigabyte must not silence its worker."""
+        for _ in range(READS_PER_POLL):
+            if self._is_behind():
+                return True
+            if not self._read(reader, is_last):
+                return False
+            await asyncio.sleep(0)
+        return True
 
     def _read(self, reader: OutputReader, is_last: bool) -> bool:
         """Whether there may be more."""

@@ -5,14 +5,15 @@ import errno
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.support.waiting import eventually
 from worker.journal import Journal
-from worker.logs import REMARK_EVERY, LogTail, TailEvents
-from worker.outputs import END_WAIT_S, STATE_EVERY_S, Output
+from worker.logs import POLL_S, REMARK_EVERY, LogTail, TailEvents
+from worker.outputs import END_WAIT_S, READ_BYTES, STATE_EVERY_S, Output
 
 EVENTS = TailEvents(lambda rank, line: None, lambda: None)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -101,3 +102,37 @@ async def test_a_line_that_gets_no_end_is_shown_after_a_while(tmp_path: Path) ->
     tail.end()
     await running
     assert _texts(journal) == ["whole", "loading the data ... ", "done"]
+
+
+async def test_what_nobody_takes_waits_in_its_file_and_comes_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.logs.BACKLOG_BYTES", 2**20)
+    printed = [f"{number} {'x' * 80}" for number in range(30_000)]
+    output = Output(tmp_path / "0.stdout", 0, "stdout")
+    output.path.write_text("".join(f"{line}\n" for line in printed))
+    tail, journal, _ = _tail(tmp_path, output)
+    tail.end()
+    running = asyncio.create_task(tail.run())
+    await eventually(lambda: journal.backlog_bytes > 2**20)
+    await asyncio.sleep(2 * POLL_S)
+    assert journal.backlog_bytes < 2**21
+    taken: list[str] = []
+    while not (running.done() and journal.is_drained):
+        first, payloads = journal.read_batch()
+        taken += [json.loads(payload)["text"] for payload in payloads]
+        journal.commit(first + len(payloads))
+        await asyncio.sleep(0)
+    assert taken == printed
+
+
+async def test_others_have_their_turn_while_much_is_read(tmp_path: Path) -> None:
+    output = Output(tmp_path / "0.stdout", 0, "stdout")
+    output.path.write_bytes(b"printed\n" * (READ_BYTES // 2))
+    tail, journal, _ = _tail(tmp_path, output)
+    tail.end()
+    running, seen = asyncio.create_task(tail.run()), [0]
+    while not running.done():
+        await asyncio.sleep(0)
+        seen.append(journal.last)
+    assert max(after - before for before, after in pairwise(seen)) * len(b"printed\n") <= READ_BYTES
