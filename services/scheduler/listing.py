@@ -1,8 +1,6 @@
 """Pages of the queue: what a tenant has waiting and running. Only what is shown is explained."""
 
-from heapq import nsmallest
-from itertools import groupby
-from math import ceil
+from collections.abc import Sequence
 from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
@@ -10,31 +8,43 @@ from services.scheduler.core.explain.places import Place, ahead, places
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.cycle import Term
+from services.scheduler.sifting import arrange, read_sorted, shown_slots, sift
 from shared.errors import Rejected
+from shared.expressions.fields import Wanted
 from shared.ids import PoolName, TenantId, TrialId
-from shared.messages.queue import GetQueue, QueueEntry, QueuePage
+from shared.messages.queue import QUEUE, GetQueue, QueueEntry, QueuePage
 
 _MOST_ENTRIES = 500
 
 
 def page_of(term: Term, tenant: TenantId, query: GetQueue) -> QueuePage:
-    """The tenant's requests: pool by pool, running ones first, then waiting ones in the order of the queue.
+    """The tenant's requests: pool by pool, running ones first, then waiting ones in the order of the queue; or as they are sorted.
 
     A page goes on behind the place of the last entry shown, wherever that entry is now: what moves meanwhile makes none come twice
     that stayed, nor be left out.
     """
-    cluster, after = term.cluster, _read(query.after)
+    cluster = term.cluster
     limit = max(1, min(query.limit, _MOST_ENTRIES))
-    behind = (place for place in places(cluster, tenant, query.pool) if after is None or place > after)
-    found = nsmallest(limit + 1, behind)
-    shown = found[:limit]
-    entries: list[QueueEntry] = []
-    for pool, group in groupby(shown, lambda place: place.pool):
-        trials = [place.trial for place in group]
-        before = ahead(cluster.pools[pool], trials)
-        entries += (_entry(term, cluster, cluster.trials[trial], before.get(trial)) for trial in trials)
-    more = len(found) > limit
-    return QueuePage(entries=tuple(entries), next=_written(shown[-1]) if more else None)
+    filter_, orders = QUEUE.read(query.filter, query.sort)
+    if query.sort:
+        wanted = Wanted(filter_, orders, read_sorted(query.after), limit)
+        shown, following = arrange(term, places(cluster, tenant, query.pool), wanted)
+    else:
+        after = _read(query.after)
+        behind = (place for place in places(cluster, tenant, query.pool) if after is None or place > after)
+        shown, last = sift(term, behind, filter_, limit)
+        following = _written(last) if last else None
+    return QueuePage(entries=_entries(term, shown), next=following)
+
+
+def _entries(term: Term, shown: Sequence[Place]) -> tuple[QueueEntry, ...]:
+    cluster = term.cluster
+    before: dict[TrialId, int] = {}
+    for pool in {place.pool for place in shown}:
+        before |= ahead(cluster.pools[pool], [place.trial for place in shown if place.pool == pool])
+    return tuple(
+        _entry(term, cluster, cluster.trials[place.trial], before.get(place.trial)) for place in shown
+    )
 
 
 def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
@@ -47,7 +57,7 @@ def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> Qu
         trial_number=trial.wish.number,
         pool=cluster.pool_of(trial),
         priority=cluster.part_of(trial).priority,
-        slots=ceil(cluster.runs[trial.run].slots) if is_running and trial.run else needs.max_slots,
+        slots=shown_slots(cluster, trial),
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,
         part=needs.part,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
+from shared.expressions.fields import Listing
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record
 from shared.messages.specs import SlotKind, Thousandths
@@ -83,10 +84,35 @@ class QueuePage(BaseModel):
     next: str | None = None
 
 
+class QueueFields(Record):
+    """By what the queue is filtered and sorted, under the names that people are shown."""
+
+    experiment: UUID
+    experiment_number: int
+    trial: UUID
+    trial_number: int
+    pool: str
+    priority: int
+    slots: int
+    min_slots: int | None
+    max_slots: int | None
+    state: Literal["waiting", "running"]
+    code: str | None
+    since: datetime
+
+
+QUEUE = Listing.of(QueueFields, *QueueFields.model_fields, usual="trial")
+"""Without a sort it comes in the order of service, which no field tells."""
+
+
 class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
+    """`filter` and `sort` speak of `QueueFields`; without a sort it comes in the order of service. With a filter a page may hold fewer than its limit."""
+
     pool: PoolName | None = None
     after: str | None = None
     limit: int = 200
+    filter: str = ""
+    sort: str = ""
 
 
 class Holder(Record):

@@ -39,11 +39,13 @@ class Contract(BaseModel):
         addresses: By name: a subject and its reply, a verb and its path, a call's two messages.
         shapes: By name: the type of each field, or one type.
         taken: Names of the shapes that others send to us; of these no new field may be required. Not stored: today's count.
+        is_numbered: What travels are the numbers of fields, and no name: a message with the same ones, and more, may take another's place. Not stored.
     """
 
     addresses: dict[str, str]
     shapes: dict[str, Shape]
     taken: frozenset[str] = frozenset()
+    is_numbered: bool = False
 
 
 def messages() -> Contract:
@@ -102,6 +104,7 @@ def grpc() -> Contract:
                 for name, enum in file.enum_types_by_name.items()
             },
         },
+        is_numbered=True,
     )
 
 
@@ -121,11 +124,27 @@ def broken(released: Contract, now: Contract) -> list[str]:
     found = [
         f"{name} was found at {address!r}, now {now.addresses.get(name, 'nowhere')!r}"
         for name, address in released.addresses.items()
-        if now.addresses.get(name) != address
+        if not _leads_there(address, now.addresses.get(name), released, now)
     ]
     for name, shape in released.shapes.items():
         found += _broken_shape(name, shape, now.shapes.get(name), name in now.taken)
     return found
+
+
+def _leads_there(before: str, today: str | None, released: Contract, now: Contract) -> bool:
+    """Whether who asks at the one address is understood at the other."""
+    if today is None or not now.is_numbered:
+        return before == today
+    asked, answered = before.split(" → ")
+    asked_now, _, answered_now = today.partition(" → ")
+    return _travels_as(asked, asked_now, released, now) and _travels_as(answered, answered_now, released, now)
+
+
+def _travels_as(before: str, today: str, released: Contract, now: Contract) -> bool:
+    was, by_now = released.shapes.get(before), now.shapes.get(today)
+    if before == today or not isinstance(was, dict) or not isinstance(by_now, dict):
+        return before == today
+    return was.items() <= by_now.items()
 
 
 def extended(released: Contract, now: Contract) -> Contract:
@@ -239,7 +258,7 @@ def main() -> int:
         if faults := broken(released, now):
             print(f"{path.name} was left as it is:", *faults, sep="\n  ", file=sys.stderr)
             return 1
-        kept = extended(released, now).model_dump(exclude={"taken"})
+        kept = extended(released, now).model_dump(include={"addresses", "shapes"})
         path.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     return 0
 

@@ -57,6 +57,20 @@ def test_a_thing_that_moved_or_vanished_is_named(name: str) -> None:
     assert "elsewhere" in told[0] and len(told) == 1 + len(released.shapes)
 
 
+def test_a_message_with_the_same_numbers_and_more_may_take_anothers_place_and_no_other_may() -> None:
+    released = CONTRACTS["grpc-v1"]()
+    fewer = changed(released, "PageRequest", cursor=None)
+    for contract, request, is_understood in (
+        (released, "ListGroupsRequest", True),
+        (released, "GroupRequest", False),
+        (fewer, "PageRequest", False),
+    ):
+        before = released.model_copy(update={"addresses": {"ListGroups": "PageRequest → GroupPage"}})
+        now = contract.model_copy(update={"addresses": {"ListGroups": f"{request} → GroupPage"}})
+        told = [one for one in broken(before, now) if "was found at" in one or "PageRequest.cursor" in one]
+        assert (told == []) is is_understood, request
+
+
 @pytest.mark.parametrize(("name", "shape"), [("messages-v1", "TrialWanted"), ("rest-v1", "Experiment")])
 def test_a_field_that_may_be_left_out_is_no_fault_and_is_then_kept(name: str, shape: str) -> None:
     released = CONTRACTS[name]()

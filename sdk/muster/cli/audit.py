@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, note, table
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ def list_records(
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
     site: OfSite = False,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
-    """List who did what, newest first."""
+    """List who did what, newest first or as it is sorted."""
     from muster.client import connect
     from muster.client.models import AuditOutcome
 
@@ -46,6 +49,8 @@ def list_records(
             since=since,
             until=until,
             site=site,
+            filter=filter_ or "",
+            sort=sort or "",
         ).first(limit)
     rows = (
         (one.sequence, one.at, one.actor, one.operation, one.entity, _outcome(one), one.address)

@@ -6,7 +6,7 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.machine_options import FIELDS, defining
-from muster.cli.options import PoolName
+from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, table
 from muster.cli.pool import Name, pools
 from muster.cli.usage import moment_of
@@ -79,12 +79,13 @@ def kinds() -> None:
 
 
 @verb(instances, "list")
-def list_instances(pool: PoolName = None) -> None:
-    """List the machines, newest first."""
+def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
+    """List the machines, newest first or as they are sorted."""
     from muster.client import connect
 
     with connect() as client:
-        found = [one for one in client.cluster.instances().all() if pool in (None, one.pool)]
+        every = client.cluster.instances(filter=filter_ or "", sort=sort or "").all()
+    found = [one for one in every if pool in (None, one.pool)]
     columns = (
         "instance",
         "worker",
@@ -104,7 +105,8 @@ def list_instances(pool: PoolName = None) -> None:
         )
         for one in found
     )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no machines yet: they come when there is work"))
+    none = "no such machine" if filter_ else "no machines yet: they come when there is work"
+    emit(found, lambda: table(columns, rows, none))
 
 
 @verb(instances, "drain")

@@ -8,7 +8,7 @@ import typer
 
 from muster.cli import pool_options as options
 from muster.cli.frame import noun, verb
-from muster.cli.options import PoolName
+from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, size, table, warn
 from muster.cli.pool_options import NONE
 from muster.errors import NotFound, Rejected, Transient
@@ -30,12 +30,12 @@ Name = Annotated[str, typer.Argument(metavar="POOL", help="Its name, as `muster 
 
 
 @verb(pools, "list")
-def list_pools() -> None:
+def list_pools(filter_: Filter = None, sort: Sort = None) -> None:
     """List the pools and what is free in them."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.pools().all()
+        found = client.cluster.pools(filter=filter_ or "", sort=sort or "").all()
     columns = ("pool", "kind", ">workers", ">slots", ">used", ">waiting", "order", "preemption", "exclusive")
     rows = (
         (
@@ -44,7 +44,7 @@ def list_pools() -> None:
         )
         for one in found
     )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no pools"))
+    emit(found, lambda: table(columns, rows, "no such pool" if filter_ else "no pools"))
 
 
 @verb(pools, "describe")

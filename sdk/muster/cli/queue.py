@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import Group, verb
-from muster.cli.options import Number, PoolName
+from muster.cli.options import Filter, Number, PoolName, Sort
 from muster.cli.output import emit, note, number, slots, table
 from muster.cli.trial import explain
 from muster.errors import Rejected
@@ -30,12 +30,12 @@ def _queue(context: typer.Context, pool: PoolName = None) -> None:
 
 
 @verb(app, "list")
-def list_(pool: PoolName = None) -> None:
+def list_(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
     """Show what runs and what waits, and why."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.queue(pool).all()
+        found = client.cluster.queue(pool, filter=filter_ or "", sort=sort or "").all()
     columns = (">place", "trial", "pool", ">priority", ">slots", "state", "why", "since")
     rows = (
         (
@@ -44,7 +44,8 @@ def list_(pool: PoolName = None) -> None:
         )
         for one in found
     )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "nothing runs and nothing waits"))
+    none = "nothing of that kind runs or waits" if filter_ else "nothing runs and nothing waits"
+    emit(found, lambda: table(columns, rows, none))
 
 
 verb(app, "explain")(explain)

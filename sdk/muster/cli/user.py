@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, facts, note, table
 
 if TYPE_CHECKING:
@@ -37,12 +38,14 @@ def create_user(
 @verb(users, "list")
 def list_users(
     group: Annotated[str | None, typer.Option("--group", help="Those of this group alone.")] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
     """List the users of your tenant."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.users.list(group).all()
+        found = client.users.list(group, filter=filter_ or "", sort=sort or "").all()
     rows = ((one.name, _kind(one), one.display_name, ", ".join(one.groups), _state(one)) for one in found)
     columns = ("name", "kind", "called", "groups", "state")
     emit(found, lambda: table(columns, rows, "there is no such user"))
@@ -161,12 +164,12 @@ def create_group(
 
 
 @verb(groups, "list")
-def list_groups() -> None:
+def list_groups(filter_: Filter = None, sort: Sort = None) -> None:
     """List the groups of your tenant."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.groups.list().all()
+        found = client.groups.list(filter=filter_ or "", sort=sort or "").all()
     rows = ((one.name, one.members, one.description) for one in found)
     emit(found, lambda: table(("name", ">members", "description"), rows, "there is no group"))
 

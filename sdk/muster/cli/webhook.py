@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
-from muster.cli.options import word_of
+from muster.cli.options import Filter, Sort, word_of
 from muster.cli.output import emit, facts, note, table
 from muster.cli.user import place_of
 from muster.errors import Rejected
@@ -76,12 +76,14 @@ def list_webhooks(
     workspace: Annotated[
         str | None, typer.Option("--workspace", "-w", help="Those of this workspace alone.")
     ] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
     """List the webhooks that you manage."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.webhooks.list(workspace).all()
+        found = client.webhooks.list(workspace, filter=filter_ or "", sort=sort or "").all()
     columns = ("name", "to", "of", "events", "state", ">waiting", ">dead", "id")
     rows = (
         (
@@ -180,6 +182,8 @@ def deliveries(
     webhook: Webhook_,
     state: State = None,
     most: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")] = 50,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
     """List what was sent to a webhook, or is to be."""
     from muster.client import connect
@@ -187,7 +191,8 @@ def deliveries(
 
     with connect() as client:
         wanted = None if state is None else DeliveryState(state)
-        found = client.webhooks.deliveries(webhook, wanted).first(most)
+        listed = client.webhooks.deliveries(webhook, wanted, filter=filter_ or "", sort=sort or "")
+        found = listed.first(most)
     columns = ("time", "event", "state", ">attempts", "what came of it", "id")
     rows = (
         (f"{one.created_at:%m-%d %H:%M:%S}", one.type, str(one.state), one.attempts, _said(one), one.id)

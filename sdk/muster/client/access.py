@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from muster.client import models
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Query, Reference, Transport, segment
 
 Body = dict[str, JsonValue]
@@ -28,9 +28,10 @@ class Users:
         body: Body = {"name": name, "kind": str(kind), "display_name": display_name}
         return self._transport.post(models.User, "/v1/users", body)
 
-    def list(self, group: Reference | None = None) -> Items[models.User]:
-        """Return the users by name, of one group or all."""
-        return pages(self._transport, models.UserPage, "/v1/users", {"group": _name(group)})
+    def list(self, group: Reference | None = None, *, filter: str = "", sort: str = "") -> Items[models.User]:
+        """Return the users of one group or all, by name or as they are sorted; `filter` as `kind = service_account and disabled_at is absent`."""
+        query: Query = {"group": _name(group), **ordered(filter, sort)}
+        return pages(self._transport, models.UserPage, "/v1/users", query)
 
     def get(self, user: Reference) -> models.User:
         """Return one user, by name or id."""
@@ -78,9 +79,9 @@ class Groups:
         """Make a group without members."""
         return self._transport.post(models.Group, "/v1/groups", {"name": name, "description": description})
 
-    def list(self) -> Items[models.Group]:
-        """Return the groups by name."""
-        return pages(self._transport, models.GroupPage, "/v1/groups")
+    def list(self, *, filter: str = "", sort: str = "") -> Items[models.Group]:
+        """Return the groups by name, or as they are sorted; `filter` as `members = 0`."""
+        return pages(self._transport, models.GroupPage, "/v1/groups", ordered(filter, sort))
 
     def get(self, group: Reference) -> models.Group:
         """Return one group, by name or id."""

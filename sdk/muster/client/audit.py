@@ -6,7 +6,7 @@ from datetime import datetime
 from muster.audit import Anchor
 from muster.client import models
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
-from muster.client.paging import Items, follow, pages
+from muster.client.paging import Items, follow, ordered, pages
 from muster.client.transport import Query, Transport
 
 
@@ -26,8 +26,10 @@ class Audit:
         since: datetime | None = None,
         until: datetime | None = None,
         site: bool = False,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.AuditRecord]:
-        """Return the records for which all of this holds, newest first; `entity` as `experiment/31`."""
+        """Return the records for which all of this holds, newest first or as they are sorted; `entity` as `experiment/31`."""
         query: Query = {
             "actor": actor,
             "operation": operation,
@@ -35,6 +37,7 @@ class Audit:
             "outcome": str(outcome) if outcome else None,
             "since": _at(since),
             "until": _at(until),
+            **ordered(filter, sort),
         }
         return pages(self._transport, models.AuditPage, _path(site), query)
 

@@ -141,9 +141,10 @@ class Models:
         }
         return self._transport.post(models.ModelVersion, f"{_path(model)}/versions", body)
 
-    def versions(self, model: Reference) -> Items[models.ModelVersion]:
-        """Return a model's versions, newest first."""
-        return pages(self._transport, models.ModelVersionPage, f"{_path(model)}/versions")
+    def versions(self, model: Reference, *, filter: str = "", sort: str = "") -> Items[models.ModelVersion]:
+        """Return a model's versions, newest first or as they are sorted; `filter` as `stage = production and tags contains eu`."""
+        path = f"{_path(model)}/versions"
+        return pages(self._transport, models.ModelVersionPage, path, ordered(filter, sort))
 
     def version(self, model: Reference, version: Reference = "latest") -> models.ModelVersion:
         """Return one version."""

@@ -58,9 +58,9 @@ class Cluster:
             models.Worker, f"/v1/workers/{segment(worker)}/slots/enable", {"slot": slot}
         )
 
-    def pools(self) -> Items[models.Pool]:
-        """Return the pools by name."""
-        return pages(self._transport, models.PoolPage, "/v1/pools")
+    def pools(self, *, filter: str = "", sort: str = "") -> Items[models.Pool]:
+        """Return the pools by name, or as they are sorted; `filter` as `slot_kind = cuda and waiting_slots > 0`."""
+        return pages(self._transport, models.PoolPage, "/v1/pools", ordered(filter, sort))
 
     def pool(self, pool: Reference) -> models.Pool:
         """Return one pool and how it is shared."""
@@ -159,13 +159,13 @@ class Cluster:
         """Give a booking up; what its holder runs goes on."""
         return self._transport.delete(models.Reservation, f"/v1/reservations/{segment(reservation)}")
 
-    def instances(self) -> Items[models.InstanceRecord]:
-        """Return the machines that the provisioner started, newest first."""
-        return pages(self._transport, models.InstancePage, "/v1/instances")
+    def instances(self, *, filter: str = "", sort: str = "") -> Items[models.InstanceRecord]:
+        """Return the machines that the provisioner started, newest first or as they are sorted; `filter` as `pool = gpu and ended_at is absent`."""
+        return pages(self._transport, models.InstancePage, "/v1/instances", ordered(filter, sort))
 
-    def queue(self, pool: str | None = None) -> Items[models.QueueEntry]:
-        """Return the queue in the order of service."""
-        return pages(self._transport, models.QueuePage, "/v1/queue", {"pool": pool})
+    def queue(self, pool: str | None = None, *, filter: str = "", sort: str = "") -> Items[models.QueueEntry]:
+        """Return the queue in the order of service, or as it is sorted; `filter` as `state = waiting and experiment_number = 31`."""
+        return pages(self._transport, models.QueuePage, "/v1/queue", {"pool": pool, **ordered(filter, sort)})
 
     def join_token(
         self, pool: str = "default", worker: str | None = None, *, ttl_s: int = 3600

@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from muster.client import models
 from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.paging import Items, pages
-from muster.client.transport import Reference, Transport, segment
+from muster.client.paging import Items, ordered, pages
+from muster.client.transport import Query, Reference, Transport, segment
 
 Body = dict[str, JsonValue]
 
@@ -39,9 +39,12 @@ class Webhooks:
         body |= _given(workspace=workspace, project=project)
         return self._transport.post(models.CreatedWebhook, "/v1/webhooks", body)
 
-    def list(self, workspace: str | None = None) -> Items[models.Webhook]:
-        """Return the webhooks that one manages, of a workspace or all."""
-        return pages(self._transport, models.WebhookPage, "/v1/webhooks", {"workspace": workspace})
+    def list(
+        self, workspace: str | None = None, *, filter: str = "", sort: str = ""
+    ) -> Items[models.Webhook]:
+        """Return the webhooks that one manages, of a workspace or all, the oldest first or as they are sorted; `filter` as `enabled = false or dead > 0`."""
+        query: Query = {"workspace": workspace, **ordered(filter, sort)}
+        return pages(self._transport, models.WebhookPage, "/v1/webhooks", query)
 
     def get(self, webhook: Reference) -> models.Webhook:
         """Return one webhook, by name or id."""
@@ -78,10 +81,15 @@ class Webhooks:
         return self._transport.post(models.WebhookDelivery, f"{_path(webhook)}/test", {})
 
     def deliveries(
-        self, webhook: Reference, state: models.DeliveryState | None = None
+        self,
+        webhook: Reference,
+        state: models.DeliveryState | None = None,
+        *,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.WebhookDelivery]:
-        """Return what was sent to a webhook, or is to be, the newest first."""
-        wanted = {"state": None if state is None else str(state)}
+        """Return what was sent to a webhook, or is to be, the newest first or as they are sorted; `filter` as `status >= 500`."""
+        wanted: Query = {"state": None if state is None else str(state), **ordered(filter, sort)}
         return pages(self._transport, models.WebhookDeliveryPage, f"{_path(webhook)}/deliveries", wanted)
 
     def replay(self, webhook: Reference, delivery: Reference) -> models.WebhookDelivery:

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import JsonObject, PageRequest, Request, Resource
+from services.gateway.api.base import JsonObject, ListRequest, Request, Resource
+from shared.expressions.fields import Listing
 
 Word = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -51,8 +52,15 @@ class AuditPage(Resource):
     next_cursor: str | None = None
 
 
-class ListAuditRequest(PageRequest):
+class ListAuditRequest(ListRequest):
     """Which records; all that is given must hold."""
+
+    listing = Listing.of(
+        AuditRecord,
+        *("sequence", "at", "actor", "operation", "entity", "outcome", "code", "count"),
+        *("address", "agent", "protocol", "trace_id"),
+        usual="-sequence",
+    )
 
     actor: Word | None = None
     operation: Word | None = None

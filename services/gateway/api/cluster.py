@@ -11,12 +11,12 @@ from muster.config.labels import MOST_LABELS, LabelWord
 from services.gateway.api.base import (
     JsonObject,
     ListRequest,
-    PageRequest,
     Reference,
     Request,
     Resource,
 )
 from shared.expressions.fields import Listing
+from shared.messages.queue import QUEUE
 
 
 class Worker(Resource):
@@ -128,6 +128,17 @@ class InstancePage(Resource):
     next_cursor: str | None = None
 
 
+class ListInstancesRequest(ListRequest):
+    """The machines that were rented or started."""
+
+    listing = Listing.of(
+        InstanceRecord,
+        *("pool", "worker", "driver", "state", "slots", "reason", "price_per_hour"),
+        *("launched_at", "ended_at"),
+        usual="-id",
+    )
+
+
 class QueueEntry(Resource):
     """One request for slots of the caller's tenant."""
 
@@ -162,8 +173,10 @@ class QueuePage(Resource):
     next_cursor: str | None = None
 
 
-class ListQueueRequest(PageRequest):
-    """The queue of one pool, or of all."""
+class ListQueueRequest(ListRequest):
+    """The queue of one pool, or of all; in the order of service, unless it is sorted."""
+
+    listing = QUEUE
 
     pool: Annotated[str | None, Field(max_length=100)] = None
 

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import Name, PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Name, Reference, Request, Resource
+from shared.expressions.fields import Listing
 
 AccountName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]*$")]
 Description = Annotated[str, Field(max_length=1000)]
@@ -47,8 +48,14 @@ class CreateUserRequest(Request):
     display_name: Description = ""
 
 
-class ListUsersRequest(PageRequest):
+class ListUsersRequest(ListRequest):
     """The users of the tenant, or of one group."""
+
+    listing = Listing.of(
+        User,
+        *("name", "kind", "display_name", "groups", "created_at", "disabled_at"),
+        usual="name",
+    )
 
     group: Reference | None = None
 
@@ -98,6 +105,12 @@ class CreateGroupRequest(Request):
 
     name: AccountName
     description: Description = ""
+
+
+class ListGroupsRequest(ListRequest):
+    """The groups of the tenant."""
+
+    listing = Listing.of(Group, *("name", "description", "members", "created_at"), usual="name")
 
 
 class GroupRequest(Request):

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from muster.config.labels import LabelWord
 from muster.config.ranges import Priority, Weight
-from services.gateway.api.base import PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, PageRequest, Reference, Request, Resource
+from shared.expressions.fields import Listing
 
 PoolName = Annotated[str, Field(min_length=1, max_length=128)]
 
@@ -79,6 +80,17 @@ class PoolPage(Resource):
 
     items: list[Pool]
     next_cursor: str | None = None
+
+
+class ListPoolsRequest(ListRequest):
+    """All pools."""
+
+    listing = Listing.of(
+        Pool,
+        *("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots"),
+        *("preemption", "exclusive", "rules.order", "rules.elastic"),
+        usual="name",
+    )
 
 
 class PoolRequest(Request):

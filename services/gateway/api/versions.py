@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from services.gateway.api.base import JsonObject, Labels, PageRequest, Reference, Request, Resource, Text
+from services.gateway.api.base import JsonObject, Labels, ListRequest, Reference, Request, Resource, Text
 from services.gateway.api.models import ModelStage, Notes
+from shared.expressions.fields import Listing
 
 Reason = Annotated[str, Field(max_length=1000)]
 
@@ -148,8 +149,15 @@ class CreateModelVersionRequest(Request):
     signature: GivenSignature | None = None
 
 
-class ListModelVersionsRequest(PageRequest):
+class ListModelVersionsRequest(ListRequest):
     """The versions of one model."""
+
+    listing = Listing.of(
+        ModelVersion,
+        *("number", "name", "comment", "tags", "stage", "checkpoint", "files", "size_bytes", "owner"),
+        *("created_at", "lineage.experiment", "lineage.trial", "lineage.step"),
+        usual="-number",
+    )
 
     model: Reference
 

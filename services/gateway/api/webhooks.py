@@ -7,8 +7,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import Labels, Name, PageRequest, Reference, Request, Resource
+from services.gateway.api.base import Labels, ListRequest, Name, Reference, Request, Resource
 from services.gateway.api.roles import PlaceName
+from shared.expressions.fields import Listing
 
 Url = Annotated[str, Field(min_length=8, max_length=2000)]
 EventName = Annotated[str, Field(min_length=1, max_length=64)]
@@ -85,8 +86,15 @@ class CreateWebhookRequest(Request):
     project: PlaceName | None = None
 
 
-class ListWebhooksRequest(PageRequest):
+class ListWebhooksRequest(ListRequest):
     """The webhooks that the caller manages, of a workspace or all."""
+
+    listing = Listing.of(
+        Webhook,
+        *("name", "origin", "form", "events", "labels", "workspace", "project", "enabled"),
+        *("waiting", "dead", "created_at", "by"),
+        usual="id",
+    )
 
     workspace: PlaceName | None = None
 
@@ -142,8 +150,14 @@ class WebhookDeliveryPage(Resource):
     next_cursor: str | None = None
 
 
-class ListWebhookDeliveriesRequest(PageRequest):
+class ListWebhookDeliveriesRequest(ListRequest):
     """What was sent to a webhook, in one state or all."""
+
+    listing = Listing.of(
+        WebhookDelivery,
+        *("type", "state", "attempts", "is_test", "status", "error", "created_at", "ended_at"),
+        usual="-created_at,-id",
+    )
 
     webhook: Reference
     state: DeliveryState | None = None

@@ -19,7 +19,7 @@ from services.gateway.api.audit import (
 )
 from services.gateway.api.base import Empty
 from services.gateway.operations.call import Call
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.store import audit as store
 from shared.ids import SITE, TenantId
 
@@ -29,7 +29,7 @@ _BATCHES = 100
 
 
 async def list_audit(call: Call, request: ListAuditRequest) -> AuditPage:
-    """Lists who did what in the caller's tenant, newest first; a record appears here within two seconds."""
+    """Lists who did what in the caller's tenant, newest first or as they are sorted; a record appears here within two seconds."""
     return await _list(call, request, call.tenant)
 
 
@@ -69,25 +69,15 @@ async def get_site_audit_head(call: Call, request: Empty) -> AuditHead:
 
 
 async def _list(call: Call, request: ListAuditRequest, whose: TenantId) -> AuditPage:
-    position = read_cursor(call, request, request.cursor)
-    wanted = request.model_dump(
+    wanted = read_wanted(call, request)
+    given = request.model_dump(
         mode="json", include={"actor", "operation", "entity", "outcome"}, exclude_none=True
     )
+    since, until = _aware(request.since), _aware(request.until)
     async with call.doors.database.tenant(whose) as connection:
-        rows = await store.load_records(
-            connection,
-            whose,
-            wanted,
-            _aware(request.since),
-            _aware(request.until),
-            int(str(position[0])) if position else None,
-            request.limit + 1,
-        )
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_records(connection, whose, given, since, until, wanted)
     return AuditPage(
-        items=[_render(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].sequence]) if more else None,
+        items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

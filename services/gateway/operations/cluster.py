@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from muster.errors import NotFound
-from services.gateway.api.base import PageRequest
 from services.gateway.api.cluster import (
     InstancePage,
+    ListInstancesRequest,
     ListQueueRequest,
     ListWorkersRequest,
     QueuePage,
@@ -14,8 +14,7 @@ from services.gateway.api.cluster import (
     WorkerRequest,
 )
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.paging import choose_page, make_cursor, read_cursor, read_wanted
+from services.gateway.operations.paging import choose_page, make_cursor, next_cursor, read_wanted
 from services.gateway.operations.render_cluster import (
     render_instance,
     render_queue_entry,
@@ -42,27 +41,26 @@ async def get_worker(call: Call, request: WorkerRequest) -> Worker:
     return render_worker(await load_worker(call, request.worker))
 
 
-async def list_instances(call: Call, request: PageRequest) -> InstancePage:
-    """Lists the machines that were rented or started, newest first."""
-    position = read_cursor(call, request, request.cursor)
+async def list_instances(call: Call, request: ListInstancesRequest) -> InstancePage:
+    """Lists the machines that were rented or started, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
-        below = parse_uuid(str(position[0])) if position else None
-        rows = await registry.load_instances(connection, below, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await registry.load_instances(connection, wanted)
     return InstancePage(
-        items=[render_instance(row) for row in shown],
-        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+        items=[render_instance(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 
 async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
-    """Lists what of the caller's tenant waits or runs, in the order of service."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted."""
+    # Read here too, so that what is wrong is told with its place; the scheduler chooses by the texts.
+    position = read_wanted(call, request).after
     question = GetQueue(
         pool=PoolName(request.pool) if request.pool else None,
         after=str(position[0]) if position else None,
         limit=request.limit,
+        filter=request.filter,
+        sort=request.sort,
     )
     page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     return QueuePage(

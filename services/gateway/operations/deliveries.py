@@ -1,8 +1,6 @@
 """What is sent to webhooks: listed, tried out, and replayed. Neighbour: the sender, which alone sends."""
 
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from muster.errors import NotFound
 from services.gateway.api.webhooks import (
@@ -17,7 +15,7 @@ from services.gateway.api.webhooks import (
 from services.gateway.core.webhooks import PREFIX, TESTED, Happening, Scene, cloud_event
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.webhooks import webhook_in
 from services.gateway.store import deliveries as store
 from shared.ids import new_id
@@ -27,21 +25,14 @@ _MARGIN_S = 3.0
 
 
 async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> WebhookDeliveryPage:
-    """Lists what was sent to a webhook, or is to be, the newest first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     state = str(request.state) if request.state else None
     async with call.connection() as connection:
         webhook = await webhook_in(connection, request.webhook)
-        below = None
-        if position is not None:
-            below = datetime.fromisoformat(str(position[0])), UUID(str(position[1]))
-        rows = await store.load_deliveries(connection, webhook.id, state, below, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
-    last = [shown[-1].created_at.isoformat(), str(shown[-1].id)] if more else []
+        found = await store.load_deliveries(connection, webhook.id, state, wanted)
     return WebhookDeliveryPage(
-        items=[_render(row) for row in shown],
-        next_cursor=make_cursor(call, request, [*last]) if more else None,
+        items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

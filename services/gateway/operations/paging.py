@@ -6,9 +6,9 @@ from typing import TypeVar
 import orjson
 
 from services.gateway.api.base import ListRequest, Request, Resource
-from services.gateway.core.choosing import cell_of, choose
 from services.gateway.core.cursors import decode_cursor, encode_cursor
 from services.gateway.operations.call import Call
+from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Position, Wanted, position_of
 
 Res = TypeVar("Res", bound=Resource)

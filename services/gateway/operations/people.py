@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.api.access import CreatedToken
-from services.gateway.api.base import Done, PageRequest
+from services.gateway.api.base import Done
 from services.gateway.api.people import (
     CreateGroupRequest,
     CreateUserRequest,
@@ -18,6 +18,7 @@ from services.gateway.api.people import (
     GroupMemberRequest,
     GroupPage,
     GroupRequest,
+    ListGroupsRequest,
     ListUsersRequest,
     User,
     UserPage,
@@ -33,7 +34,7 @@ from services.gateway.operations.handing_out import (
     read_permissions,
 )
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import access, people as store, roles, sign_in
 from shared.ids import new_id
@@ -59,17 +60,13 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
 
 
 async def list_users(call: Call, request: ListUsersRequest) -> UserPage:
-    """Lists the tenant's people and programs by name."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the tenant's people and programs by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
         group = (await group_in(connection, request.group)).id if request.group else None
-        above = str(position[0]) if position else None
-        rows = await store.load_accounts(connection, group, above, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_accounts(connection, group, wanted)
     return UserPage(
-        items=[render_user(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].name]) if more else None,
+        items=[render_user(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 
@@ -147,16 +144,13 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
     return group
 
 
-async def list_groups(call: Call, request: PageRequest) -> GroupPage:
-    """Lists the tenant's groups by name."""
-    position = read_cursor(call, request, request.cursor)
+async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
+    """Lists the tenant's groups by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        rows = await store.load_teams(connection, str(position[0]) if position else None, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_teams(connection, wanted)
     return GroupPage(
-        items=[_render_group(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].name]) if more else None,
+        items=[_render_group(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

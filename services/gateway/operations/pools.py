@@ -1,18 +1,15 @@
 """Pools: read, and their rules changed while things run."""
 
-from bisect import bisect_right
-
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound, Rejected
-from services.gateway.api.base import PageRequest
-from services.gateway.api.pools import EditPoolRequest, Pool, PoolPage, PoolRequest
+from services.gateway.api.pools import EditPoolRequest, ListPoolsRequest, Pool, PoolPage, PoolRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.deferring import deferred
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import choose_page, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_cluster import render_pool
 from shared.ids import SITE, new_id
@@ -38,18 +35,12 @@ class Ruled(BaseModel):
         return render_pool(now) if now is not None and now.rules == self.rules else None
 
 
-async def list_pools(call: Call, request: PageRequest) -> PoolPage:
-    """Lists the pools by name."""
-    position = read_cursor(call, request, request.cursor)
+async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:
+    """Lists the pools by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
     view = await load_cluster(call)
-    pools = sorted(view.pools, key=lambda pool: pool.pool)
-    first = bisect_right([pool.pool for pool in pools], str(position[0])) if position else 0
-    shown = pools[first : first + request.limit]
-    more = first + request.limit < len(pools)
-    return PoolPage(
-        items=[render_pool(pool) for pool in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].pool]) if more else None,
-    )
+    items, cursor = choose_page(call, request, wanted, [render_pool(pool) for pool in view.pools])
+    return PoolPage(items=items, next_cursor=cursor)
 
 
 async def get_pool(call: Call, request: PoolRequest) -> Pool:

@@ -26,7 +26,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.checkpoints import check_visible, download_files
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import guard
 from services.gateway.operations.render_models import render_version
 from services.gateway.store import models
@@ -73,17 +73,13 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
 
 
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
-    """Lists a model's versions, newest first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists a model's versions, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
         model = await model_in(connection, request.model)
-        below = int(str(position[0])) if position else None
-        rows = await models.load_versions(connection, model.id, below, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await models.load_versions(connection, model.id, wanted)
     return ModelVersionPage(
-        items=[render_version(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].number]) if more else None,
+        items=[render_version(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

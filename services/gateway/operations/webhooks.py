@@ -30,7 +30,7 @@ from services.gateway.core.webhooks import read_events
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.posting import check_url
 from services.gateway.store import webhooks as store
@@ -78,16 +78,12 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
 
 
 async def list_webhooks(call: Call, request: ListWebhooksRequest) -> WebhookPage:
-    """Lists the webhooks that the caller manages, the oldest first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the webhooks that the caller manages, the oldest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        above = parse_uuid(str(position[0])) if position else None
-        rows = await store.load_webhooks(connection, request.workspace, above, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_webhooks(connection, request.workspace, wanted)
     return WebhookPage(
-        items=[render_webhook(row) for row in shown],
-        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+        items=[render_webhook(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

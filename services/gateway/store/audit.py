@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Text, cast, func, select
+from sqlalchemy import DateTime, Row, Text, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.audit import Anchor
 from services.gateway.store.audit_tables import audit
 from shared.driver import Driver
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 from shared.ids import TenantId
 
 APPEND = (
@@ -19,6 +21,15 @@ APPEND = (
 )
 """Takes tenants and records, one by one."""
 Sealed = tuple[int, str, bytes]
+RECORDS = Cells(
+    audit,
+    {name: audit.c.record[name].as_string() for name in ("code", "address", "agent", "protocol", "trace_id")}
+    | {
+        "at": cast(audit.c.at, DateTime(timezone=True)),
+        "count": func.coalesce(audit.c.record["count"].as_integer(), 1),
+    },
+)
+"""What of a record a list can go by."""
 
 
 async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
@@ -94,23 +105,20 @@ async def load_bounds(
 async def load_records(
     connection: AsyncConnection,
     tenant: UUID,
-    wanted: dict[str, str],
+    given: dict[str, str],
     since: datetime | None,
     until: datetime | None,
-    below: int | None,
-    limit: int,
-) -> Sequence[Any]:
-    """Newest first; `wanted` says what columns must hold."""
+    wanted: Wanted,
+) -> Part:
+    """`given` says what columns must hold."""
     query = select(audit.c.sequence, audit.c.record, audit.c.hash).where(audit.c.tenant == tenant)
-    for name, value in wanted.items():
+    for name, value in given.items():
         query = query.where(audit.c[name] == value)
     if since is not None:
         query = query.where(audit.c.at >= _as_stored(since))
     if until is not None:
         query = query.where(audit.c.at < _as_stored(until))
-    if below is not None:
-        query = query.where(audit.c.sequence < below)
-    return (await connection.execute(query.order_by(audit.c.sequence.desc()).limit(limit))).all()
+    return await load_part(connection, query, RECORDS, wanted)
 
 
 def _as_stored(at: datetime) -> str:

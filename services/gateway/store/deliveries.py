@@ -5,12 +5,17 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, and_, delete, insert, or_, select, tuple_, update
+from sqlalchemy import Row, Text, and_, delete, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.webhooks import Attempt, Outcome
+from services.gateway.core.webhooks import PREFIX, Attempt, Outcome
 from services.gateway.store.webhook_tables import delivery, webhook
 from shared.driver import Driver, Row as Taken
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
+"""What of a delivery a list can go by."""
 
 
 async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -67,23 +72,12 @@ async def load_delivery(connection: AsyncConnection, webhook_id: UUID, delivery_
 
 
 async def load_deliveries(
-    connection: AsyncConnection,
-    webhook_id: UUID,
-    state: str | None,
-    below: tuple[datetime, UUID] | None,
-    limit: int,
-) -> Sequence[Row[Any]]:
-    """Newest first."""
+    connection: AsyncConnection, webhook_id: UUID, state: str | None, wanted: Wanted
+) -> Part:
     query = select(delivery).where(delivery.c.webhook == webhook_id)
     if state is not None:
         query = query.where(delivery.c.state == state)
-    if below is not None:
-        query = query.where(tuple_(delivery.c.created_at, delivery.c.id) < tuple_(*below))
-    return (
-        await connection.execute(
-            query.order_by(delivery.c.created_at.desc(), delivery.c.id.desc()).limit(limit)
-        )
-    ).all()
+    return await load_part(connection, query, DELIVERIES, wanted)
 
 
 async def replay(

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import DateTime, Row, cast, select
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import BigInteger, DateTime, Row, Text, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.webhooks import REMOVED
@@ -27,6 +27,28 @@ MODELS = Cells(
     },
 )
 """What of a model a list can go by."""
+_TOLD = model_version.c.changed
+VERSIONS = Cells(
+    model_version,
+    {
+        "name": _TOLD["name"].as_string(),
+        "comment": _TOLD["comment"].as_string(),
+        "tags": func.array(
+            select(func.json_array_elements_text(_TOLD["tags"])).correlate(model_version).scalar_subquery(),
+            type_=ARRAY(Text),
+        ),
+        "stage": _TOLD["stage"].as_string(),
+        "checkpoint": _TOLD["checkpoint_id"].as_string(),
+        "files": _TOLD["files"].as_integer(),
+        "size_bytes": cast(_TOLD["size_bytes"].as_string(), BigInteger),
+        "owner": _TOLD["by"].as_string(),
+        "created_at": cast(_TOLD["created_at"].as_string(), DateTime(timezone=True)),
+        "lineage.experiment": _TOLD["lineage", "experiment_id"].as_string(),
+        "lineage.trial": _TOLD["lineage", "trial_id"].as_string(),
+        "lineage.step": _TOLD["lineage", "step"].as_integer(),
+    },
+)
+"""What of a version a list can go by."""
 
 
 async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> Applied | None:
@@ -136,14 +158,8 @@ async def load_version(connection: AsyncConnection, model_id: UUID, number: int 
     return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(1))).one_or_none()
 
 
-async def load_versions(
-    connection: AsyncConnection, model_id: UUID, below: int | None, limit: int
-) -> Sequence[Row[Any]]:
-    """Newest first, numbers below `below`."""
-    query = _versions_of(model_id)
-    if below is not None:
-        query = query.where(model_version.c.number < below)
-    return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(limit))).all()
+async def load_versions(connection: AsyncConnection, model_id: UUID, wanted: Wanted) -> Part:
+    return await load_part(connection, _versions_of(model_id), VERSIONS, wanted)
 
 
 def _versions_of(model_id: UUID) -> Any:

@@ -1,14 +1,36 @@
 """Accounts of people and programs, and their groups (`team`, as `group` is a word of SQL). Neighbour: `roles`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, select, update
-from sqlalchemy.dialects.postgresql import aggregate_order_by, insert as upsert
+from sqlalchemy import Row, Text, delete, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.access_tables import account, membership, team
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+_GROUPS = func.array(
+    select(team.c.name)
+    .join(membership, membership.c.team == team.c.id)
+    .where(membership.c.account == account.c.id)
+    .order_by(team.c.name)
+    .correlate(account)
+    .scalar_subquery(),
+    type_=ARRAY(Text),
+)
+_MEMBERS = (
+    select(func.count())
+    .select_from(membership)
+    .where(membership.c.team == team.c.id)
+    .correlate(team)
+    .scalar_subquery()
+)
+ACCOUNTS = Cells(account, {"groups": _GROUPS})
+TEAMS = Cells(team, {"members": _MEMBERS})
+"""What of accounts and groups a list can go by."""
 
 
 async def insert_account(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
@@ -23,17 +45,13 @@ async def load_account(connection: AsyncConnection, reference: UUID | str) -> Ro
     return (await connection.execute(_accounts().where(column == reference))).one_or_none()
 
 
-async def load_accounts(
-    connection: AsyncConnection, group: UUID | None, above: str | None, limit: int
-) -> Sequence[Row[Any]]:
-    """By name; of one group, or all."""
+async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted: Wanted) -> Part:
+    """Of one group, or all."""
     query = _accounts()
     if group is not None:
         members = select(membership.c.account).where(membership.c.team == group)
         query = query.where(account.c.id.in_(members))
-    if above is not None:
-        query = query.where(account.c.name > above)
-    return (await connection.execute(query.order_by(account.c.name).limit(limit))).all()
+    return await load_part(connection, query, ACCOUNTS, wanted)
 
 
 async def save_account(connection: AsyncConnection, account_id: UUID, values: Mapping[str, Any]) -> None:
@@ -52,12 +70,8 @@ async def load_team(connection: AsyncConnection, reference: UUID | str) -> Row[A
     return (await connection.execute(_teams().where(column == reference))).one_or_none()
 
 
-async def load_teams(connection: AsyncConnection, above: str | None, limit: int) -> Sequence[Row[Any]]:
-    """By name."""
-    query = _teams()
-    if above is not None:
-        query = query.where(team.c.name > above)
-    return (await connection.execute(query.order_by(team.c.name).limit(limit))).all()
+async def load_teams(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, _teams(), TEAMS, wanted)
 
 
 async def delete_team(connection: AsyncConnection, team_id: UUID) -> None:
@@ -78,15 +92,8 @@ async def remove_member(connection: AsyncConnection, team_id: UUID, account_id: 
 
 
 def _accounts() -> Any:
-    groups = (
-        select(func.array_agg(aggregate_order_by(team.c.name, team.c.name)))
-        .join(membership, membership.c.team == team.c.id)
-        .where(membership.c.account == account.c.id)
-        .scalar_subquery()
-    )
-    return select(account, groups.label("groups"))
+    return select(account, _GROUPS.label("groups"))
 
 
 def _teams() -> Any:
-    members = select(func.count()).select_from(membership).where(membership.c.team == team.c.id)
-    return select(team, members.scalar_subquery().label("members"))
+    return select(team, _MEMBERS.label("members"))

@@ -1,15 +1,25 @@
 """Code and instances: what other services say, as far as lists and names need it here."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select
+from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import code, instance
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 from shared.messages.instances import InstanceChanged
+
+_TOLD = instance.c.changed
+INSTANCES = Cells(
+    instance,
+    {name: _TOLD[name].as_string() for name in ("pool", "worker", "driver", "state", "reason")}
+    | {"slots": _TOLD["slots"].as_integer(), "price_per_hour": _TOLD["price_per_hour"].as_float()}
+    | {name: cast(_TOLD[name].as_string(), DateTime(timezone=True)) for name in ("launched_at", "ended_at")},
+)
+"""What of a machine a list can go by."""
 
 
 async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) -> bool:
@@ -23,12 +33,8 @@ async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) 
     return (await connection.execute(statement)).rowcount > 0
 
 
-async def load_instances(connection: AsyncConnection, below: UUID | None, limit: int) -> Sequence[Row[Any]]:
-    """Newest first: ids rise with time."""
-    query = select(instance)
-    if below is not None:
-        query = query.where(instance.c.id < below)
-    return (await connection.execute(query.order_by(instance.c.id.desc()).limit(limit))).all()
+async def load_instances(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, select(instance), INSTANCES, wanted)
 
 
 async def load_instance(connection: AsyncConnection, id: UUID) -> Row[Any] | None:

@@ -13,8 +13,22 @@ from services.gateway.core.webhooks import Happening, Intent, Listener, Scene, p
 from services.gateway.store.events import NewEvent
 from services.gateway.store.tables import experiment, model
 from services.gateway.store.webhook_tables import delivery, webhook
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 
 AMBIGUOUS_SHOWN = 5
+_COUNTED = ("waiting", "dead")
+WEBHOOKS = Cells(
+    webhook,
+    {
+        state: select(func.count())
+        .where(delivery.c.webhook == webhook.c.id, delivery.c.state == state)
+        .correlate(webhook)
+        .scalar_subquery()
+        for state in _COUNTED
+    },
+)
+"""What of a webhook a list can go by."""
 
 
 async def insert_webhook(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
@@ -45,16 +59,11 @@ async def load_webhooks_named(connection: AsyncConnection, reference: UUID | str
     return (await connection.execute(query.limit(AMBIGUOUS_SHOWN))).all()
 
 
-async def load_webhooks(
-    connection: AsyncConnection, workspace: str | None, above: UUID | None, limit: int
-) -> Sequence[Row[Any]]:
-    """By id: the oldest first."""
+async def load_webhooks(connection: AsyncConnection, workspace: str | None, wanted: Wanted) -> Part:
     query = _counted()
     if workspace is not None:
         query = query.where(webhook.c.workspace == workspace)
-    if above is not None:
-        query = query.where(webhook.c.id > above)
-    return (await connection.execute(query.order_by(webhook.c.id).limit(limit))).all()
+    return await load_part(connection, query, WEBHOOKS, wanted)
 
 
 async def lock_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
@@ -137,11 +146,4 @@ def _values_of(intent: Intent) -> dict[str, Any]:
 
 def _counted() -> Any:
     """Webhooks with how many deliveries wait, and how many were given up."""
-    counts = [
-        select(func.count())
-        .where(delivery.c.webhook == webhook.c.id, delivery.c.state == state)
-        .scalar_subquery()
-        .label(state)
-        for state in ("waiting", "dead")
-    ]
-    return select(webhook, *counts)
+    return select(webhook, *(WEBHOOKS.others[state].label(state) for state in _COUNTED))

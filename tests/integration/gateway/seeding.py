@@ -12,9 +12,10 @@ import httpx
 
 from services.gateway.core.tokens import derive_key, hash_token, render_token
 from shared.clock import SystemClock
-from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
+from shared.ids import DEFAULT_TENANT, CheckpointId, ModelId, TenantId, VersionId, derived_id, new_id
 from shared.messages import experiments
 from shared.messages.checkpoints import CheckpointPage, CheckpointView
+from shared.messages.lineage import Lineage
 from shared.messages.models import ModelChanged, VersionChanged
 from shared.messages.runs import RunGranted
 from tests.integration.gateway.conftest import Others
@@ -153,29 +154,51 @@ def _made(
         created_at=NOW,
         by="admin",
     )
-    version = VersionChanged(
-        version_id=ids["version"],
-        model_id=ids["model"],
-        model_name=model.name,
+    return (
+        run,
+        model,
+        _version(
+            ids["version"], model.name, 1, ids | {"trial": trial.trial_id, "experiment": trial.experiment_id}
+        ),
+    )
+
+
+def version_changed(seeded: Seeded, number: int, **more: Any) -> VersionChanged:
+    """Another version of the model, of the same checkpoint."""
+    ids = {
+        "experiment": UUID(seeded.experiment["id"]),
+        "trial": seeded.trial,
+        "run": seeded.run,
+        "checkpoint": seeded.checkpoint,
+        "model": seeded.model,
+    }
+    name = f"model-{seeded.experiment['number']}"
+    return _version(derived_id(seeded.model, "version", number), name, number, ids).model_copy(update=more)
+
+
+def _version(version: UUID, model: str, number: int, ids: Mapping[str, UUID]) -> VersionChanged:
+    return VersionChanged(
+        version_id=VersionId(version),
+        model_id=ModelId(ids["model"]),
+        model_name=model,
         version=1,
-        number=1,
-        checkpoint_id=ids["checkpoint"],
+        number=number,
+        checkpoint_id=CheckpointId(ids["checkpoint"]),
         name="",
         comment="",
         metadata={},
-        lineage=_lineage(trial, ids),
+        lineage=Lineage.model_validate(_lineage(ids)),
         files=1,
         size_bytes=3,
         created_at=NOW,
         by="admin",
     )
-    return run, model, version
 
 
-def _lineage(trial: Any, ids: dict[str, UUID]) -> dict[str, Any]:
+def _lineage(ids: Mapping[str, UUID]) -> dict[str, Any]:
     return {
-        "experiment_id": trial.experiment_id,
-        "trial_id": trial.trial_id,
+        "experiment_id": ids["experiment"],
+        "trial_id": ids["trial"],
         "run_id": ids["run"],
         "checkpoint_id": ids["checkpoint"],
         "step": 5,

@@ -7,41 +7,20 @@ import grpc
 import httpx
 import pytest
 
-from services.gateway.api.base import ListRequest, Resource
+from services.gateway.api import audit, cluster, people, versions, webhooks
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.trials import ListTrialsRequest, Trial
-from services.gateway.core.choosing import cell_of, choose
 from services.gateway.rpc.stubs import muster_pb2
 from services.gateway.rpc.stubs.muster_pb2_grpc import MusterStub
-from shared.expressions.fields import Wanted
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages
+from shared.messages.pools import ClusterView, GetCluster
+from shared.messages.queue import GetQueue, QueuePage
 from tests.integration.gateway.conftest import Gateway, Others
-from tests.integration.gateway.seeding import seed, trial_changed
+from tests.integration.gateway.listing import chosen, fill, pool_view, walk
+from tests.integration.gateway.seeding import NOW, seed, trial_changed
 from tests.integration.gateway.test_experiments import changed, create
 from tests.support.waiting import eventually
-
-
-async def walk(api: httpx.AsyncClient, path: str, limit: int, **query: str) -> list[dict[str, Any]]:
-    """All items of a list, page by page."""
-    found: list[dict[str, Any]] = []
-    params: dict[str, Any] = {**query, "limit": limit}
-    while True:
-        page = await api.get(path, params=params)
-        assert page.status_code == 200, page.text
-        found += page.json()["items"]
-        if (cursor := page.json()["next_cursor"]) is None:
-            return found
-        params["cursor"] = cursor
-
-
-def chosen(
-    model: type[Resource], request: type[ListRequest], items: list[dict[str, Any]], filter_: str, sort: str
-) -> list[int]:
-    """What the same expressions choose of all that is shown."""
-    met, orders = request.listing.read(filter_, sort)
-    shown = [model.model_validate(item) for item in items]
-    return [one.number for one in choose(shown, Wanted(met, orders, None, 1000), cell_of)]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -165,6 +144,67 @@ async def test_tokens_and_models_are_chosen_as_they_are_shown(api: httpx.AsyncCl
     name = f"model-{seeded.experiment['number']}"
     models = await walk(api, "/v1/models", 1, filter=f'name = "{name}" and versions >= 0', sort="-created_at")
     assert [one["id"] for one in models] == [str(seeded.model)]
+
+
+async def test_people_machines_versions_webhooks_and_records_are_chosen_as_they_are_shown(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    peopled = await fill(api, others)
+    lists: Any = (
+        (people.User, people.ListUsersRequest, "/v1/users", "name contains list-", (
+            ("kind = service_account", "-name"), ("disabled_at is absent", "created_at"),
+            ("groups contains list-night and not disabled_at is absent", ""), ("groups is absent", "-display_name,name"),
+        )),
+        (people.Group, people.ListGroupsRequest, "/v1/groups", "name contains list-", (
+            ("members = 0", ""), ("", "-members"), ("members >= 1 or description contains x", "-name"),
+        )),
+        (versions.ModelVersion, versions.ListModelVersionsRequest, f"/v1/models/{peopled}/versions", "", (
+            ("stage = production and tags contains eu", ""), ("tags is absent", "number"), ("", "stage,-number"),
+            ("size_bytes >= 3 and lineage.step = 5 and files < 2", "-created_at,number"), ("name = nothing", ""),
+        )),
+        (webhooks.Webhook, webhooks.ListWebhooksRequest, "/v1/webhooks", "name contains list-", (
+            ('events contains "trial.*"', ""), ("labels is absent or enabled = false", "-name"),
+            ("dead = 0 and waiting < 1 and workspace is absent", "-created_at"), ("form = slack", ""),
+        )),
+        (cluster.InstanceRecord, cluster.ListInstancesRequest, "/v1/instances", "worker contains list-", (
+            ("price_per_hour > 0.5", "-slots"), ("ended_at is absent and state = ready", "price_per_hour"),
+            (f'launched_at <= "{NOW.isoformat()}"', "-ended_at,slots"), ("reason is absent", ""),
+        )),
+        (audit.AuditRecord, audit.ListAuditRequest, "/v1/audit", "operation in (CreateGroup, EditUser)", (
+            ("outcome = allowed and entity contains list-", "at"), ("count > 1", ""), ("code is absent", "operation,-sequence"),
+        )),
+    )  # fmt: skip
+
+    async def sealed() -> bool:
+        return len(await walk(api, "/v1/audit", 200, filter="operation = CreateGroup")) >= 2
+
+    await eventually(sealed)
+    for model, request, path, among, cases in lists:
+        every = await walk(api, path, 200, filter=among)
+        key = "sequence" if path == "/v1/audit" else "id"
+        assert len(every) > 1, path
+        for filter_, sort in cases:
+            meant = chosen(model, request, every, filter_, sort, key)
+            narrowed = " and ".join(f"({part})" for part in (among, filter_) if part)
+            for limit in (1, 200):
+                found = await walk(api, path, limit, filter=narrowed, sort=sort)
+                assert [one[key] for one in found] == meant, (path, filter_, sort, limit)
+
+
+async def test_the_queue_is_asked_for_as_it_is_wanted_and_pools_are_chosen_here(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    others.say(GetQueue, QueuePage(entries=()))
+    wanted = {"filter": "code = waiting_for_slots", "sort": "-slots,since"}
+    assert (await api.get("/v1/queue", params=wanted)).status_code == 200
+    query = others.asked[-1][1]
+    assert (query.filter, query.sort) == (wanted["filter"], wanted["sort"])
+    refused = await api.get("/v1/queue", params={"filter": "state = runing"})
+    assert (refused.status_code, refused.json()["place"]) == (422, "filter"), refused.text
+    others.say(GetCluster, ClusterView(pools=tuple(map(pool_view, ("b", "a", "c"))), workers=()))
+    for filter_, sort, names in (("", "", "abc"), ("name != b", "-name", "ca"), ("slots > 1", "", "")):
+        found = await walk(api, "/v1/pools", 1, filter=filter_, sort=sort)
+        assert "".join(one["name"] for one in found) == names
 
 
 async def test_only_the_fields_that_are_named_are_shown_over_either_protocol(

@@ -10,21 +10,41 @@ from hypothesis import given, strategies as st
 from sqlalchemy.dialects import postgresql
 
 from services.gateway.api.access import ListTokensRequest
+from services.gateway.api.audit import ListAuditRequest
 from services.gateway.api.base import ListRequest, Resource, describe_field
 from services.gateway.api.checkpoints import (
     ListExperimentCheckpointsRequest,
     ListTrialCheckpointsRequest,
 )
-from services.gateway.api.cluster import ListWorkersRequest, Worker
+from services.gateway.api.cluster import (
+    ListInstancesRequest,
+    ListQueueRequest,
+    ListWorkersRequest,
+    QueueEntry,
+    Worker,
+)
 from services.gateway.api.experiments import ListExperimentsRequest
 from services.gateway.api.models import ListModelsRequest
+from services.gateway.api.people import ListGroupsRequest, ListUsersRequest
+from services.gateway.api.pools import ListPoolsRequest
 from services.gateway.api.trials import ListTrialsRequest
-from services.gateway.core.choosing import cell_of, choose
+from services.gateway.api.versions import ListModelVersionsRequest
+from services.gateway.api.webhooks import ListWebhookDeliveriesRequest, ListWebhooksRequest
 from services.gateway.operations.table import OPERATIONS
-from services.gateway.store import access, experiments, models
+from services.gateway.store import (
+    access,
+    audit,
+    deliveries,
+    experiments,
+    models,
+    people,
+    registry,
+    webhooks,
+)
 from services.registry.queries.checkpoints import LISTING
 from services.registry.store.checkpoints import LISTED
 from shared.errors import Rejected
+from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Listing, Wanted, position_of
 from shared.expressions.sql import Cells, condition
 
@@ -35,8 +55,16 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListTrialsRequest: experiments.TRIALS,
     ListModelsRequest: models.MODELS,
     ListTokensRequest: access.TOKENS,
+    ListUsersRequest: people.ACCOUNTS,
+    ListGroupsRequest: people.TEAMS,
+    ListModelVersionsRequest: models.VERSIONS,
+    ListWebhooksRequest: webhooks.WEBHOOKS,
+    ListWebhookDeliveriesRequest: deliveries.DELIVERIES,
+    ListInstancesRequest: registry.INSTANCES,
+    ListAuditRequest: audit.RECORDS,
 }
-IN_MEMORY: set[type[ListRequest]] = {ListWorkersRequest}
+IN_MEMORY: set[type[ListRequest]] = {ListWorkersRequest, ListPoolsRequest}
+OF_THE_SCHEDULER: set[type[ListRequest]] = {ListQueueRequest}
 OF_THE_REGISTRY: set[type[ListRequest]] = {ListTrialCheckpointsRequest, ListExperimentCheckpointsRequest}
 
 
@@ -73,13 +101,17 @@ def walk(machines: list[Machine], filter_: str, sort: str, limit: int = 2) -> li
 
 def test_every_list_that_is_filtered_has_all_its_fields_in_sql_or_at_hand() -> None:
     listed = {row.request for row in OPERATIONS if issubclass(row.request, ListRequest)}
-    assert listed == {*IN_SQL, *IN_MEMORY, *OF_THE_REGISTRY}
+    assert listed == {*IN_SQL, *IN_MEMORY, *OF_THE_REGISTRY, *OF_THE_SCHEDULER}
     for request, cells in IN_SQL.items():
         for field in (
             *request.listing.fields.values(),
             *(order.column for order in request.listing.usual),
         ):
             assert str(cells.of(field).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+
+
+def test_the_scheduler_goes_by_fields_of_what_the_queue_shows() -> None:
+    assert set(ListQueueRequest.listing.fields) <= set(QueueEntry.model_fields)
 
 
 def test_the_registry_goes_by_what_the_gateway_offers() -> None:

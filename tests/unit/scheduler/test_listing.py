@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from services.scheduler import sifting
 from services.scheduler.core.explain.places import ahead
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import Term
@@ -91,3 +92,50 @@ def test_what_is_not_in_the_queue_has_no_place():
     world = filled([(0, 0, 1), (0, 0, 1)], PoolPolicy(POOL))
     unknown = TrialId(trial_id(99))
     assert ahead(world.cluster.pools[POOL], [trial_id(0), trial_id(1), unknown]) == {trial_id(1): 0}
+
+
+def chosen(world: World, filter_: str, sort: str = "", limit: int = 500) -> list[str]:
+    """Experiment, trial and state of what is listed, page by page."""
+    found: list[QueueEntry] = []
+    after = None
+    while True:
+        query = GetQueue(filter=filter_, sort=sort, limit=limit, after=after)
+        page = page_of(term_of(world), tenant_id(), query)
+        found += page.entries
+        if page.next is None:
+            return [f"{one.trial_id.int - trial_id(0).int} {one.state} {one.position}" for one in found]
+        after = page.next
+
+
+def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(monkeypatch):
+    world = filled([(0, 1, 1), (0, 0, 1), (0, 2, 2), (0, 0, 2)], PoolPolicy(POOL, order="fifo"))
+    assert chosen(world, "") == ["0 running None", "1 waiting 1", "2 waiting 2", "3 waiting 3"]
+    assert chosen(world, "state = waiting and slots = 2") == ["2 waiting 2", "3 waiting 3"]
+    assert chosen(world, "code = waiting_for_slots") == ["1 waiting 1"]
+    assert chosen(world, "code != waiting_for_slots") == ["2 waiting 2", "3 waiting 3"]
+    assert chosen(world, f'experiment = "{world.cluster.trials[trial_id(1)].wish.experiment}"') == [
+        "1 waiting 1",
+        "3 waiting 3",
+    ]
+    for limit in (1, 2, 500):
+        assert chosen(world, "", "-since", limit)[:2] == ["0 running None", "3 waiting 3"]
+        assert chosen(world, "", "-slots,priority,-since", limit) == [
+            "3 waiting 3",
+            "2 waiting 2",
+            "1 waiting 1",
+            "0 running None",
+        ]
+    monkeypatch.setattr(sifting, "LOOKED_AT", 1)
+    assert chosen(world, "slots = 2") == ["2 waiting 2", "3 waiting 3"], "short pages lose nothing"
+    monkeypatch.setattr(sifting, "MOST_SORTED", 3)
+    with pytest.raises(Rejected, match="4 requests are more than the 3") as refused:
+        chosen(world, "", "since")
+    assert refused.value.place == "sort"
+
+
+@pytest.mark.parametrize("after", ["default:0:0:0:1:x", "{", '"x"'])
+def test_a_cursor_of_another_order_is_refused_where_it_is_sorted(after):
+    world = filled([(0, 0, 1)], PoolPolicy(POOL))
+    with pytest.raises(Rejected) as refused:
+        page_of(term_of(world), tenant_id(), GetQueue(sort="since", after=after))
+    assert refused.value.code == "bad_cursor"

@@ -2105,9 +2105,11 @@ class LinkIdentityRequest(_message.Message):
     def __init__(self, user: _Optional[str] = ..., provider: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
 
 class ListAuditRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "actor", "operation", "entity", "outcome", "since", "until")
+    __slots__ = ("limit", "cursor", "filter", "sort", "actor", "operation", "entity", "outcome", "since", "until")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
@@ -2116,13 +2118,15 @@ class ListAuditRequest(_message.Message):
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     actor: str
     operation: str
     entity: str
     outcome: AuditOutcome
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListCostsRequest(_message.Message):
     __slots__ = ("since", "until")
@@ -2202,6 +2206,30 @@ class ListFrontRequest(_message.Message):
     experiment: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
+class ListGroupsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
+
+class ListInstancesRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
+
 class ListJournalRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -2223,14 +2251,18 @@ class ListLimitsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class ListModelVersionsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "model")
+    __slots__ = ("limit", "cursor", "filter", "sort", "model")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     model: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
 
 class ListModelsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "name_contains", "workspace", "tag")
@@ -2258,15 +2290,31 @@ class ListOperationsRequest(_message.Message):
     cursor: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
-class ListQueueRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "pool")
+class ListPoolsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
+
+class ListQueueRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort", "pool")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     pool: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class ListRoleBindingsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "role", "user", "group", "workspace")
@@ -2439,36 +2487,48 @@ class ListUserSessionsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., user: _Optional[str] = ...) -> None: ...
 
 class ListUsersRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "group")
+    __slots__ = ("limit", "cursor", "filter", "sort", "group")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     group: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
 
 class ListWebhookDeliveriesRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "webhook", "state")
+    __slots__ = ("limit", "cursor", "filter", "sort", "webhook", "state")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     WEBHOOK_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     webhook: str
     state: DeliveryState
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., webhook: _Optional[str] = ..., state: _Optional[_Union[DeliveryState, str]] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., webhook: _Optional[str] = ..., state: _Optional[_Union[DeliveryState, str]] = ...) -> None: ...
 
 class ListWebhooksRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "workspace")
+    __slots__ = ("limit", "cursor", "filter", "sort", "workspace")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     workspace: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
 
 class ListWorkersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "pool")

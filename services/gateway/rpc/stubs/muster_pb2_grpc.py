@@ -497,7 +497,7 @@ class MusterStub:
                 _registered_method=True)
         self.ListPools = channel.unary_unary(
                 '/muster.v1.Muster/ListPools',
-                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListPoolsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.PoolPage.FromString,
                 _registered_method=True)
         self.GetPool = channel.unary_unary(
@@ -612,7 +612,7 @@ class MusterStub:
                 _registered_method=True)
         self.ListInstances = channel.unary_unary(
                 '/muster.v1.Muster/ListInstances',
-                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
                 _registered_method=True)
         self.ListQueue = channel.unary_unary(
@@ -802,7 +802,7 @@ class MusterStub:
                 _registered_method=True)
         self.ListGroups = channel.unary_unary(
                 '/muster.v1.Muster/ListGroups',
-                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListGroupsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.GroupPage.FromString,
                 _registered_method=True)
         self.GetGroup = channel.unary_unary(
@@ -1531,7 +1531,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListModelVersions(self, request, context):
-        """Lists a model's versions, newest first.
+        """Lists a model's versions, newest first or as they are sorted.
         REST: GET /v1/models/{model}/versions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1683,7 +1683,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPools(self, request, context):
-        """Lists the pools by name.
+        """Lists the pools by name, or as they are sorted.
         REST: GET /v1/pools
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1867,7 +1867,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListInstances(self, request, context):
-        """Lists the machines that were rented or started, newest first.
+        """Lists the machines that were rented or started, newest first or as they are sorted.
         REST: GET /v1/instances
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1875,7 +1875,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListQueue(self, request, context):
-        """Lists what of the caller's tenant waits or runs, in the order of service.
+        """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted.
         REST: GET /v1/queue
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1923,7 +1923,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWebhooks(self, request, context):
-        """Lists the webhooks that the caller manages, the oldest first.
+        """Lists the webhooks that the caller manages, the oldest first or as they are sorted.
         REST: GET /v1/webhooks
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1971,7 +1971,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWebhookDeliveries(self, request, context):
-        """Lists what was sent to a webhook, or is to be, the newest first.
+        """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted.
         REST: GET /v1/webhooks/{webhook}/deliveries
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2083,7 +2083,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListUsers(self, request, context):
-        """Lists the tenant's people and programs by name.
+        """Lists the tenant's people and programs by name, or as they are sorted.
         REST: GET /v1/users
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2171,7 +2171,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListGroups(self, request, context):
-        """Lists the tenant's groups by name.
+        """Lists the tenant's groups by name, or as they are sorted.
         REST: GET /v1/groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2307,7 +2307,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Lists who did what in the caller's tenant, newest first; a record appears here within two seconds.
+        """Lists who did what in the caller's tenant, newest first or as they are sorted; a record appears here within two seconds.
         REST: GET /v1/audit
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2859,7 +2859,7 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'ListPools': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPools,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListPoolsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.PoolPage.SerializeToString,
             ),
             'GetPool': grpc.unary_unary_rpc_method_handler(
@@ -2974,7 +2974,7 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'ListInstances': grpc.unary_unary_rpc_method_handler(
                     servicer.ListInstances,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.InstancePage.SerializeToString,
             ),
             'ListQueue': grpc.unary_unary_rpc_method_handler(
@@ -3164,7 +3164,7 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'ListGroups': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGroups,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListGroupsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.GroupPage.SerializeToString,
             ),
             'GetGroup': grpc.unary_unary_rpc_method_handler(
@@ -5813,7 +5813,7 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/ListPools',
-            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ListPoolsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.PoolPage.FromString,
             options,
             channel_credentials,
@@ -6434,7 +6434,7 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/ListInstances',
-            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
             options,
             channel_credentials,
@@ -7460,7 +7460,7 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/ListGroups',
-            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ListGroupsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.GroupPage.FromString,
             options,
             channel_credentials,

@@ -1,4 +1,4 @@
-"""Chooses of items in memory those that a list asks for; `shared/expressions/sql` has the database do the same."""
+"""Chooses of items in memory those that a list asks for; `sql` has the database do the same."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
