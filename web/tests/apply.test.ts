@@ -15,7 +15,11 @@ function event(resource: Experiment): LiveEvent {
 }
 
 function listing(client: QueryClient, ...items: Experiment[]): void {
-  client.setQueryData<InfiniteData<ExperimentPage>>(LIST, { pages: [{ items, next_cursor: null }], pageParams: [null] });
+  listingAs(client, LIST, ...items);
+}
+
+function listingAs(client: QueryClient, key: readonly unknown[], ...items: Experiment[]): void {
+  client.setQueryData<InfiniteData<ExperimentPage>>(key, { pages: [{ items, next_cursor: null }], pageParams: [null] });
 }
 
 function shown(client: QueryClient): Experiment[] {
@@ -50,6 +54,21 @@ it("asks a list again that may miss one, and what is read of the experiment", ()
   const stale = apply(client, [event(experiment("3", 1))]);
   expect(stale.lists).toBe(true);
   expect([...stale.experiments]).toEqual(["3"]);
+});
+
+it("asks no list again for what only goes on, as hundreds do each second", () => {
+  const client = new QueryClient();
+  listing(client, experiment("9", 1), experiment("8", 1));
+  expect(apply(client, [event(experiment("9", 2, 0.2)), event(experiment("3", 40, 0.6))]).lists).toBe(false);
+});
+
+it("asks a filtered list again when a state has changed, and one that is sorted by what moves", () => {
+  const client = new QueryClient();
+  listingAs(client, keys.experiments({ filter: "state = active" }), experiment("1", 1));
+  expect(apply(client, [event({ ...experiment("1", 2), state: "completed" })]).lists).toBe(true);
+  const other = new QueryClient();
+  listingAs(other, keys.experiments({ sort: "-progress" }), experiment("1", 1));
+  expect(apply(other, [event(experiment("1", 2, 0.3))]).lists).toBe(true);
 });
 
 it("patches a detail without losing what events do not carry", () => {

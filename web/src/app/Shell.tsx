@@ -4,6 +4,7 @@ import { useConnection } from "@/live/LiveProvider";
 import { IconButton } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
 import { Menu } from "@/parts/Menu";
+import { useIsPhone } from "@/parts/useIsPhone";
 import { useMay, useMe, useSignOut } from "@/session/session";
 import { CommandPalette } from "./CommandPalette";
 import { Mark } from "./Mark";
@@ -55,13 +56,14 @@ export function Shell() {
 
 function Places() {
   const may = useMay();
+  const isPhone = useIsPhone();
   const shown = PLACES.filter((place) => place.needs === undefined || place.needs.some(may));
   return (
     <nav className={css.places} aria-label="Rooms">
       {shown.map((place) => (
         <Link key={place.to} to={place.to} className={css.place} activeProps={{ "aria-current": "page" }}>
           <Icon name={place.icon} size={17} />
-          <span>{place.label}</span>
+          <span>{isPhone ? (place.short ?? place.label) : place.label}</span>
         </Link>
       ))}
     </nav>

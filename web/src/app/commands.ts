@@ -24,7 +24,7 @@ export function useCommands(
     const places = PLACES.filter((place) => place.needs === undefined || place.needs.some(may)).map(
       (place): Command => ({ id: place.to, label: `Go to ${place.label}`, icon: place.icon, run: () => void navigate({ to: place.to }) }),
     );
-    const create: Command[] = may("experiment.create")
+    const create: Command[] = may("experiment.write")
       ? [{ id: "new", label: "New experiment", icon: "plus", run: () => void navigate({ to: "/experiments/new" }) }]
       : [];
     return [

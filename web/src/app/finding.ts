@@ -3,6 +3,7 @@ import type { UseNavigateResult } from "@tanstack/react-router";
 import { useDeferredValue } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
+import { quoted } from "@/parts/expression";
 import type { Command } from "./commands";
 
 const MOST = 7;
@@ -27,6 +28,6 @@ export function useFound(text: string, navigate: UseNavigateResult<string>): Com
 }
 
 function filterOf(text: string): string {
-  const named = `name contains ${JSON.stringify(text)}`;
+  const named = `name contains ${quoted(text)}`;
   return /^\d{1,9}$/.test(text) ? `number = ${text} or ${named}` : named;
 }

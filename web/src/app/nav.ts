@@ -3,6 +3,8 @@ import { type IconName } from "@/parts/Icon";
 export interface Place {
   to: "/experiments" | "/compare" | "/cluster" | "/models" | "/admin";
   label: string;
+  /** Where there is little room. */
+  short?: string;
   icon: IconName;
   /** Shown to who may do one of these somewhere; to everybody where none is named. */
   needs?: readonly string[];
@@ -14,5 +16,5 @@ export const PLACES: readonly Place[] = [
   { to: "/compare", label: "Compare", icon: "compare", needs: ["experiment.read"] },
   { to: "/cluster", label: "Cluster", icon: "cluster" },
   { to: "/models", label: "Models", icon: "models", needs: ["model.read"] },
-  { to: "/admin", label: "Administration", icon: "admin" },
+  { to: "/admin", label: "Administration", short: "Admin", icon: "admin" },
 ];

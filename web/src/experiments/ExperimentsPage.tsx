@@ -1,10 +1,124 @@
-import { Empty } from "@/parts/Notes";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo, useState } from "react";
+import { asProblem } from "@/api/problem";
+import type { Experiment } from "@/api/types";
+import { Button, IconButton } from "@/parts/Button";
+import { DataTable } from "@/parts/DataTable";
+import { Menu } from "@/parts/Menu";
+import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
+import { useMay } from "@/session/session";
+import { ActionBar } from "./ActionBar";
+import { BulkDialog } from "./BulkDialog";
+import { COLUMNS, ExperimentCard, labelColumns, metricColumns } from "./columns";
+import css from "./Experiments.module.css";
+import { experimentsQuery, filterOf, orderOf, sortOf } from "./query";
+import type { ListSearch } from "./search";
+import { Toolbar } from "./Toolbar";
+import { useShownColumns } from "./views";
+
+const NONE: readonly Experiment[] = [];
 
 export default function ExperimentsPage() {
+  const search = useSearch({ from: "/experiments" });
+  const navigate = useNavigate();
+  const may = useMay();
+  const [ticked, setTicked] = useState<Set<string>>(new Set());
+  const [isBulk, setBulk] = useState(false);
+  const [shown, setShown] = useShownColumns();
+  const list = useInfiniteQuery({ ...experimentsQuery(search), placeholderData: (before) => before });
+  const items = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
+  const columns = useMemo(() => [...COLUMNS, ...metricColumns(items), ...labelColumns(items)], [items]);
+  const visible = useMemo(() => columns.filter((column) => shown.includes(column.id)), [columns, shown]);
+  const isFilterBad = list.error !== null && asProblem(list.error).status === 422;
+  const onSearch = (next: ListSearch) => {
+    setTicked(new Set());
+    void navigate({ to: "/experiments", search: next });
+  };
+  const open = useCallback(
+    (one: Experiment, inNewTab: boolean) => {
+      if (inNewTab) window.open(`/experiments/${one.number}`, "_blank", "noopener");
+      else void navigate({ to: "/experiments/$experiment", params: { experiment: String(one.number) } });
+    },
+    [navigate],
+  );
+  const { fetchNextPage, hasNextPage, isFetchingNextPage } = list;
+  const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const chosen = items.filter((one) => ticked.has(one.id));
   return (
-    <Page title="Experiments">
-      <Empty icon="compare" title="This room is being furnished" />
+    <Page title={search.archived ? "Archive" : "Experiments"} fills actions={may("experiment.write") && <Actions onBulk={() => setBulk(true)} />}>
+      <Toolbar search={search} onSearch={onSearch} columns={columns} shown={shown} onShown={setShown} error={list.error} />
+      <div className={css.ground}>
+        {list.isPending ? (
+          <Loading rows={12} />
+        ) : list.error && !isFilterBad ? (
+          <Trouble error={list.error} retry={() => void list.refetch()} />
+        ) : (
+          <DataTable
+            label="experiments"
+            items={items}
+            columns={visible}
+            idOf={(one) => one.id}
+            total={hasNextPage ? -1 : items.length}
+            order={orderOf(search.sort)}
+            onOrder={(order) => onSearch({ ...search, sort: sortOf(order) })}
+            onOpen={open}
+            ticked={ticked}
+            onTicked={may("experiment.write") ? setTicked : undefined}
+            onEnd={more}
+            card={(one) => <ExperimentCard experiment={one} />}
+            empty={<Nothing search={search} mayCreate={may("experiment.write")} />}
+          />
+        )}
+        {chosen.length > 0 && (
+          <ActionBar
+            ticked={chosen}
+            onClear={() => setTicked(new Set())}
+            onCompare={() => void navigate({ href: `/compare?experiments=${chosen.map((one) => one.number).join(",")}` })}
+          />
+        )}
+      </div>
+      {isBulk && <BulkDialog filter={filterOf(search)} archived={search.archived ?? false} onClose={() => setBulk(false)} />}
     </Page>
+  );
+}
+
+function Actions({ onBulk }: { onBulk: () => void }) {
+  const navigate = useNavigate();
+  return (
+    <>
+      <Menu
+        label="More"
+        trigger={(props) => <IconButton icon="more" label="More" {...props} />}
+        items={[{ label: "Act on all that the filter meets…", icon: "filter", onSelect: onBulk }]}
+      />
+      <Button kind="primary" icon="plus" onClick={() => void navigate({ to: "/experiments/new" })}>
+        New experiment
+      </Button>
+    </>
+  );
+}
+
+function Nothing({ search, mayCreate }: { search: ListSearch; mayCreate: boolean }) {
+  const navigate = useNavigate();
+  if (filterOf(search) || search.archived) {
+    return (
+      <Empty icon="filter" title={search.archived ? "The archive is empty" : "None meets this filter"}>
+        <Button onClick={() => void navigate({ to: "/experiments", search: {} })}>Show all experiments</Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No experiment yet">
+      <p>An experiment is a config and a folder of code: Muster searches its hyperparameters, trains every trial and keeps what it finds.</p>
+      {mayCreate && (
+        <p>
+          <Button kind="primary" icon="plus" onClick={() => void navigate({ to: "/experiments/new" })}>
+            Create the first
+          </Button>
+        </p>
+      )}
+    </Empty>
   );
 }

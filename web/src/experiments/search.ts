@@ -3,6 +3,8 @@ export interface ListSearch {
   filter?: string;
   sort?: string;
   archived?: boolean;
+  /** One of `GROUPS`: states that people look at together. */
+  group?: string;
 }
 
 /** Reads it from an address that anybody may have typed. */
@@ -10,6 +12,7 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
     sort: text(search.sort),
+    group: text(search.group),
     archived: search.archived === true || search.archived === "true" ? true : undefined,
   };
 }

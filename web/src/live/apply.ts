@@ -60,16 +60,32 @@ export function patchPages<Page extends ExperimentPage>(
   return isPatched ? { ...pages, pages: patched } : pages;
 }
 
+interface Asked {
+  filter?: string;
+  sort?: string;
+}
+
+/** True where a change may have brought one into the list, out of it or to another place. Progress alone does so only where it is sorted by. */
+function mayHaveMoved(pages: InfiniteData<ExperimentPage>, changed: ReadonlyMap<string, Experiment>, asked: Asked): boolean {
+  const known = new Map(pages.pages.flatMap((page) => page.items).map((item) => [item.id, item]));
+  const highest = Math.max(0, ...[...known.values()].map((item) => item.number));
+  return [...changed.values()].some((next) => {
+    const before = known.get(next.id);
+    if (before === undefined) return next.number > highest || Boolean(asked.filter);
+    const isOther = before.state !== next.state || before.archived !== next.archived;
+    return isOther ? Boolean(asked.filter || asked.sort) || before.archived !== next.archived : Boolean(asked.sort);
+  });
+}
+
 function patchExperiments(client: QueryClient, changed: ReadonlyMap<string, Experiment>, stale: Stale): void {
   const lists = client.getQueryCache().findAll({ queryKey: keys.experimentLists });
   for (const list of lists) {
     const pages = list.state.data as InfiniteData<ExperimentPage> | undefined;
     if (pages === undefined || !Array.isArray(pages.pages)) continue;
     const seen = new Set<string>();
+    if (mayHaveMoved(pages, changed, list.queryKey[1] as Asked)) stale.lists = true;
     const patched = patchPages(pages, changed, seen);
     if (patched !== pages) client.setQueryData(list.queryKey, patched);
-    // One that the list has not may belong into it now: a new one, or one that meets the filter since.
-    if (seen.size < changed.size) stale.lists = true;
   }
   for (const detail of client.getQueryCache().findAll({ queryKey: keys.experimentAny })) {
     if (detail.queryKey.length !== 2) continue;

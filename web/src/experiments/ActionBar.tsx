@@ -1,0 +1,40 @@
+import type { Experiment } from "@/api/types";
+import { Button, IconButton } from "@/parts/Button";
+import { counted } from "@/parts/format";
+import { ACTIONS, useAct } from "./actions";
+import css from "./Experiments.module.css";
+
+interface ActionBarProps {
+  ticked: readonly Experiment[];
+  onClear: () => void;
+  onCompare: () => void;
+}
+
+/** What can be done to the ticked ones, and to these alone. */
+export function ActionBar({ ticked, onClear, onCompare }: ActionBarProps) {
+  const act = useAct(onClear);
+  const fitting = ACTIONS.map((action) => ({ ...action, numbers: ticked.filter(action.fits).map((one) => String(one.number)) }));
+  return (
+    <div className={css.act} role="toolbar" aria-label="What is done to the ticked experiments">
+      <strong>{counted(ticked.length, "experiment")}</strong>
+      {fitting
+        .filter(({ numbers }) => numbers.length > 0)
+        .map(({ action, label, icon, danger, numbers }) => (
+          <Button
+            key={action}
+            small
+            kind={danger ? "danger" : "quiet"}
+            icon={icon}
+            busy={act.isPending && act.variables.action === action}
+            onClick={() => act.mutate({ action, experiments: numbers })}
+          >
+            {numbers.length < ticked.length ? `${label} ${numbers.length}` : label}
+          </Button>
+        ))}
+      <Button small kind="quiet" icon="compare" onClick={onCompare}>
+        Compare
+      </Button>
+      <IconButton icon="close" label="Tick none" onClick={onClear} />
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState, type FormEvent } from "react";
+import { asProblem } from "@/api/problem";
+import { Button, IconButton } from "@/parts/Button";
+import { Icon } from "@/parts/Icon";
+import { Menu, type MenuItem } from "@/parts/Menu";
+import { Complaint } from "@/parts/Notes";
+import type { Column } from "@/parts/DataTable";
+import type { Experiment } from "@/api/types";
+import css from "./Experiments.module.css";
+import { FilterDialog } from "./FilterDialog";
+import { GROUPS } from "./query";
+import type { ListSearch } from "./search";
+import { ViewsMenu } from "./ViewsMenu";
+
+interface ToolbarProps {
+  search: ListSearch;
+  onSearch: (next: ListSearch) => void;
+  columns: readonly Column<Experiment>[];
+  shown: readonly string[];
+  onShown: (shown: string[]) => void;
+  /** Why the list could not be had: a filter that is none is said beside it. */
+  error: unknown;
+}
+
+/** What narrows the list, and what of it is shown. */
+export function Toolbar({ search, onSearch, columns, shown, onShown, error }: ToolbarProps) {
+  const [isBuilding, setBuilding] = useState(false);
+  const isBad = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
+  const group = (name: string | undefined) => onSearch({ ...search, group: name });
+  return (
+    <>
+      <div className={css.bar}>
+        <div className={css.groups} role="group" aria-label="States">
+          <button type="button" aria-pressed={!search.group} onClick={() => group(undefined)}>
+            All
+          </button>
+          {Object.entries(GROUPS).map(([name, { label }]) => (
+            <button key={name} type="button" aria-pressed={search.group === name} onClick={() => group(name)}>
+              {label}
+            </button>
+          ))}
+        </div>
+        <FilterInput value={search.filter ?? ""} isBad={isBad} onChange={(filter) => onSearch({ ...search, filter: filter || undefined })} />
+        <Button icon="plus" onClick={() => setBuilding(true)}>
+          Filter
+        </Button>
+        <ViewsMenu search={search} onSearch={onSearch} />
+        <Menu
+          label="Columns"
+          trigger={(props) => <IconButton icon="columns" label="Columns" {...props} />}
+          items={columns.map(
+            (column): MenuItem => ({
+              label: column.header === "#" ? "Number" : column.header,
+              isOn: shown.includes(column.id),
+              onSelect: () => onShown(shown.includes(column.id) ? shown.filter((one) => one !== column.id) : [...shown, column.id]),
+            }),
+          )}
+        />
+      </div>
+      {isBad && (
+        <div className={css.said}>
+          <Complaint error={error} />
+        </div>
+      )}
+      {isBuilding && <FilterDialog before={search.filter ?? ""} onClose={() => setBuilding(false)} onFilter={(filter) => onSearch({ ...search, filter })} />}
+    </>
+  );
+}
+
+function FilterInput({ value, isBad, onChange }: { value: string; isBad: boolean; onChange: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onChange(text.trim());
+  };
+  return (
+    <form className={css.filter} data-bad={isBad || undefined} onSubmit={submit}>
+      <Icon name="filter" size={14} />
+      <input
+        value={text}
+        spellCheck={false}
+        autoCapitalize="off"
+        aria-label="Filter"
+        aria-invalid={isBad}
+        placeholder="name contains digits and best.value < 0.3"
+        onChange={(event) => setText(event.target.value)}
+        onBlur={() => text.trim() !== value && onChange(text.trim())}
+      />
+      {text !== "" && <IconButton icon="close" label="Clear the filter" onClick={() => onChange("")} />}
+    </form>
+  );
+}

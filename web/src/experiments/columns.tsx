@@ -1,0 +1,112 @@
+import { Link } from "@tanstack/react-router";
+import type { Experiment } from "@/api/types";
+import type { Column } from "@/parts/DataTable";
+import { Num } from "@/parts/Number";
+import { Progress } from "@/parts/Progress";
+import { State } from "@/parts/State";
+import { Elapsed, Time } from "@/parts/Time";
+import css from "./Experiments.module.css";
+
+/** What stands in the list for everybody who has not chosen otherwise. */
+export const USUAL = ["number", "name", "state", "progress", "best", "trials", "owner", "created", "took"];
+
+export const COLUMNS: readonly Column<Experiment>[] = [
+  { id: "number", header: "#", width: 56, sort: "number", end: true, cell: (one) => <span className="number muted">{one.number}</span> },
+  { id: "name", header: "Name", width: 216, sort: "name", cell: (one) => <Name experiment={one} /> },
+  { id: "state", header: "State", width: 116, sort: "state", cell: (one) => <State state={one.state} /> },
+  { id: "progress", header: "Progress", width: 124, sort: "progress", cell: (one) => <Progress value={one.progress} state={one.state} label={`progress of ${one.name}`} /> },
+  { id: "best", header: "Best", width: 136, sort: "best.value", end: true, cell: (one) => <Best experiment={one} /> },
+  { id: "trials", header: "Trials", width: 88, end: true, cell: (one) => <Trials experiment={one} /> },
+  { id: "searcher", header: "Method", width: 120, sort: "searcher", cell: (one) => one.searcher.replaceAll("_", " ") },
+  { id: "workspace", header: "Workspace", width: 120, sort: "workspace", cell: (one) => one.workspace },
+  { id: "project", header: "Project", width: 120, sort: "project", cell: (one) => one.project },
+  { id: "owner", header: "Owner", width: 84, sort: "owner", cell: (one) => one.owner },
+  { id: "priority", header: "Priority", width: 84, sort: "priority", end: true, cell: (one) => <Num value={one.priority} /> },
+  { id: "created", header: "Created", width: 96, sort: "created_at", cell: (one) => <Time at={one.created_at} /> },
+  { id: "ended", header: "Ended", width: 104, sort: "ended_at", cell: (one) => <Time at={one.ended_at} /> },
+  { id: "took", header: "Took", width: 96, end: true, cell: (one) => <Elapsed from={one.started_at} to={one.ended_at} /> },
+];
+
+/** Columns of further metrics, by what the loaded ones have measured at their best. */
+export function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
+  const names = new Set(items.flatMap((one) => Object.keys(one.best?.others ?? {})));
+  return [...names].sort().map((name) => ({
+    id: `metric:${name}`,
+    header: name,
+    width: 120,
+    end: true,
+    cell: (one) => <Num value={one.best?.others[name]} />,
+  }));
+}
+
+/** A column for each label that somebody put: whether an experiment has it. */
+export function labelColumns(items: readonly Experiment[]): Column<Experiment>[] {
+  const names = new Set(items.flatMap((one) => one.labels));
+  return [...names].sort().map((name) => ({
+    id: `label:${name}`,
+    header: name,
+    width: 100,
+    cell: (one) => (one.labels.includes(name) ? <span className={css.label}>{name}</span> : null),
+  }));
+}
+
+function Name({ experiment }: { experiment: Experiment }) {
+  return (
+    <span className={css.name}>
+      <Link to="/experiments/$experiment" params={{ experiment: String(experiment.number) }} onClick={(event) => event.stopPropagation()} tabIndex={-1}>
+        {experiment.name}
+      </Link>
+      {experiment.labels.slice(0, 3).map((label) => (
+        <span key={label} className={css.label}>
+          {label}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Best({ experiment }: { experiment: Experiment }) {
+  if (!experiment.best) return <span className="muted">–</span>;
+  return (
+    <span className={css.best} title={`${experiment.metric ?? ""} of trial ${experiment.best.trial_number} at step ${experiment.best.step}`}>
+      <span className="muted">{experiment.metric}</span>
+      <Num value={experiment.best.value} />
+    </span>
+  );
+}
+
+function Trials({ experiment }: { experiment: Experiment }) {
+  const { running, completed, stopped, error, planned } = experiment.trials;
+  const done = completed + stopped;
+  const said = [`${running} running`, `${done} done`, error ? `${error} failed` : ""].filter(Boolean).join(", ");
+  return (
+    <span className={`${css.trials} number`} title={said}>
+      {running > 0 && <b className={css.running}>{running}</b>}
+      {error > 0 && <b className={css.failed}>{error}</b>}
+      <span>
+        {done}
+        {planned ? <span className="muted">/{planned}</span> : null}
+      </span>
+    </span>
+  );
+}
+
+/** One experiment on a phone. */
+export function ExperimentCard({ experiment }: { experiment: Experiment }) {
+  return (
+    <span className={css.card}>
+      <span className={css.cardHead}>
+        <b>{experiment.name}</b>
+        <State state={experiment.state} />
+      </span>
+      <Progress value={experiment.progress} state={experiment.state} label={`progress of ${experiment.name}`} />
+      <span className={css.cardFoot}>
+        <span className="muted number">#{experiment.number}</span>
+        <span className="muted">
+          <Time at={experiment.created_at} />
+        </span>
+        <Best experiment={experiment} />
+      </span>
+    </span>
+  );
+}

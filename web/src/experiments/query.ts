@@ -1,0 +1,44 @@
+import { infiniteQueryOptions } from "@tanstack/react-query";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import type { Order } from "@/parts/DataTable";
+import { joined } from "@/parts/expression";
+import type { ListSearch } from "./search";
+
+const PAGE = 100;
+
+/** States that people look at together, as tabs over the list. */
+export const GROUPS: Record<string, { label: string; filter: string }> = {
+  running: { label: "Running", filter: "state in (submitted, active, stopping)" },
+  paused: { label: "Paused", filter: "state = paused" },
+  completed: { label: "Completed", filter: "state = completed" },
+  failed: { label: "Failed", filter: "state in (error, rejected)" },
+  cancelled: { label: "Cancelled", filter: "state = cancelled" },
+};
+
+/** The whole filter that an address asks for, as the API reads it. */
+export function filterOf(search: ListSearch): string {
+  return joined(search.group ? GROUPS[search.group]?.filter : "", search.filter);
+}
+
+/** The list that an address asks for, page by page. */
+export function experimentsQuery(search: ListSearch) {
+  const asked = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
+  return infiniteQueryOptions({
+    queryKey: keys.experiments(asked),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+    getNextPageParam: (page) => page.next_cursor || undefined,
+  });
+}
+
+/** The order that a `sort` of one field says. */
+export function orderOf(sort: string | undefined): Order | null {
+  if (!sort || sort.includes(",")) return null;
+  return sort.startsWith("-") ? { by: sort.slice(1), isDown: true } : { by: sort, isDown: false };
+}
+
+export function sortOf(order: Order | null): string | undefined {
+  return order === null ? undefined : `${order.isDown ? "-" : ""}${order.by}`;
+}
