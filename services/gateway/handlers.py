@@ -134,8 +134,12 @@ class Projections:
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
         """What experiments have in the queue, for lists and for whoever waits for a change."""
         tenant = await self._begin(unit)
-        for message in _messages(batch):
-            await projections.apply_rank(unit.connection, message)
+        told = [
+            _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
+            for message in _messages(batch)
+            if await projections.apply_rank(unit.connection, message)
+        ]
+        await self._tell(unit, tenant, told)
         ranked = {message.experiment_id for message in _messages(batch)}
         unit.then(partial(self.feed.changed, tenant, 0, ranked))
 

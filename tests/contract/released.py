@@ -25,6 +25,8 @@ BASELINE = Path(__file__).parent / "baseline"
 REQUIRED = "!"
 """Ends the type of a field without which a message is not understood."""
 
+ON_REQUEST = {"EventKind"}
+"""Enums of answers whose newer words are told to who asks for them by name alone (decision 0185)."""
 ANSWERS = ("200", "201")
 """202 has another body for who prefers it alone; to others it is the thing as it is by then."""
 
@@ -158,14 +160,15 @@ def extended(released: Contract, now: Contract) -> Contract:
 
 def _broken_shape(name: str, released: Shape, now: Shape | None, is_taken: bool) -> Iterator[str]:
     if not isinstance(released, dict) or not isinstance(now, dict):
-        if released != now:
+        is_wider = name in ON_REQUEST and isinstance(now, str) and _has_words_of(str(released), now)
+        if released != now and not is_wider:
             yield f"{name} was {released!r}, now {now!r}"
         return
     for field, before in released.items():
         kind = now.get(field)
         if kind is None:
             yield f"{name}.{field} is gone, and is still read"
-        elif kind.removesuffix(REQUIRED) != before.removesuffix(REQUIRED):
+        elif not _takes(before.removesuffix(REQUIRED), kind.removesuffix(REQUIRED), is_taken):
             yield f"{name}.{field} was {before!r}, now {kind!r}"
         elif is_taken and kind != before and kind.endswith(REQUIRED):
             yield f"{name}.{field} has become required, and is not always sent"
@@ -175,6 +178,17 @@ def _broken_shape(name: str, released: Shape, now: Shape | None, is_taken: bool)
             for field in now.keys() - released.keys()
             if now[field].endswith(REQUIRED)
         )
+
+
+def _takes(before: str, today: str, is_taken: bool) -> bool:
+    """Whether what was sent in a field is good there today; of words that are sent to us there may be more."""
+    return before == today or (is_taken and '"' in before and _has_words_of(before, today))
+
+
+def _has_words_of(before: str, today: str) -> bool:
+    """Whether one enum, or list of one, has all words of another."""
+    words, now = (set(one.strip("[]").split(" | ")) for one in (before, today))
+    return words <= now and before.startswith("[") == today.startswith("[")
 
 
 def _shape(schema: Schema) -> Shape:

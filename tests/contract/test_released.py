@@ -36,6 +36,8 @@ def changed(contract: Contract, shape: str, **fields: str | None) -> Contract:
         ("rest-v1", "CreateExperimentRequest", {"name": "null | string!"}, "name has become required"),
         ("rest-v1", "ListExperiments?", {"label": None}, "ListExperiments?.label is gone"),
         ("rest-v1", "ListExperiments?", {"tenant": "string!"}, "ListExperiments?.tenant is new and required"),
+        ("rest-v1", "WatchEvents?", {"kind": '["experiment"]'}, "WatchEvents?.kind was"),
+        ("rest-v1", "WatchEvents?", {"kind": "[string]"}, "WatchEvents?.kind was"),
         ("grpc-v1", "Experiment", {"id": None}, "Experiment.id is gone"),
         ("grpc-v1", "Experiment", {"id": "77 9"}, "Experiment.id was"),
     ],
@@ -55,6 +57,19 @@ def test_a_thing_that_moved_or_vanished_is_named(name: str) -> None:
     now = released.model_copy(update={"addresses": released.addresses | {gone: "elsewhere"}, "shapes": {}})
     told = broken(released, now)
     assert "elsewhere" in told[0] and len(told) == 1 + len(released.shapes)
+
+
+def test_words_may_be_added_to_what_is_sent_to_us_and_of_answers_where_they_are_asked_for() -> None:
+    released = CONTRACTS["rest-v1"]()
+    before = changed(released, "WatchEvents?", kind='["experiment" | "trial"]')
+    assert broken(before, released) == []
+    for name, words, is_fault in (
+        ("EventKind", '"experiment" | "trial"', False),
+        ("EventKind", '"experiment" | "gone"', True),
+        ("TrialState", '"queued"', True),
+    ):
+        fewer = released.model_copy(update={"shapes": released.shapes | {name: words}})
+        assert bool(broken(fewer, released)) is is_fault, name
 
 
 def test_a_message_with_the_same_numbers_and_more_may_take_anothers_place_and_no_other_may() -> None:

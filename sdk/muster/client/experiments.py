@@ -272,7 +272,11 @@ class Experiments:
     def events(
         self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None
     ) -> Iterator[models.Event]:
-        """Yield every change from `after` (an event's id; default: now) on, in order; it does not end by itself."""
+        """Yield every change from `after` (an event's id; default: now) on, in order; it does not end by itself.
+
+        Args:
+            kinds: by default experiment, trial, run, checkpoint, model and version; budget and request are told to who names them.
+        """
         query = {"experiment": None if experiment is None else str(experiment), "kind": kinds}
         return follow(self._transport, models.Event, "/v1/events", query, after=after)
 

@@ -624,6 +624,8 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
+    BUDGET = "budget"
+    REQUEST = "request"
 
 
 class Event(Resource):

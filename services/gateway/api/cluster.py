@@ -257,6 +257,8 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
+    BUDGET = "budget"
+    REQUEST = "request"
 
 
 class Event(Resource):
@@ -276,5 +278,8 @@ class WatchEventsRequest(Request):
     """All changes from `after` on, in order and without a gap; without `after` from now on."""
 
     after: Annotated[str | None, Field(max_length=200)] = None
-    kind: Annotated[list[EventKind], Field(max_length=8)] = []
+    kind: Annotated[list[EventKind], Field(max_length=8)] = Field(
+        default=[],
+        description="None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.",
+    )
     experiment: Annotated[str | None, Field(min_length=1, max_length=200)] = None

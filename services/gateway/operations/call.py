@@ -269,6 +269,7 @@ def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
         "experiments": Permission.EXPERIMENT_READ,
         "models": Permission.MODEL_READ,
         "templates": Permission.EXPERIMENT_READ,
+        "budgets": Permission.CLUSTER_READ,
     }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}

@@ -5,7 +5,7 @@ from functools import partial
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.api.cluster import Event, WatchEventsRequest
+from services.gateway.api.cluster import Event, EventKind, WatchEventsRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.render import render_event
@@ -13,6 +13,9 @@ from services.gateway.store import events as store
 from services.gateway.tails import Page, Told
 
 _BATCH = 200
+_KNOWN = tuple(map(str, EventKind))
+USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST}
+"""Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
 
 
 async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator[Event]:
@@ -20,7 +23,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     experiment: UUID | None = None
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
-    kinds = frozenset(request.kind)
+    kinds = frozenset(request.kind) or USUAL
     position, last = await _start(call, call.last_event_id or request.after)
     if call.announce is not None:
         await call.announce(str(position))
@@ -33,7 +36,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
             else:
                 told, end = tail.since(position), tail.end
             for one in told:
-                if (not kinds or one.item.kind in kinds) and experiment in (None, one.item.experiment):
+                if one.item.kind in kinds and experiment in (None, one.item.experiment):
                     yield one.item
             position = max(position, end)
             await tail.more(position)
@@ -43,7 +46,7 @@ async def _read(call: Call, after: int) -> Page[int, Event]:
     """One batch of what the call sees behind a position. What is kept from it is passed over once, and not at each look."""
     async with call.connection() as connection:
         end = await store.feed_end(connection)
-        rows = await store.load_events(connection, after, _BATCH)
+        rows = await store.load_events(connection, after, _KNOWN, _BATCH)
     told = [Told(row.position, render_event(row, str(row.position))) for row in rows]
     if len(told) == _BATCH:
         return Page(told, told[-1].position, is_last=False)

@@ -15,9 +15,6 @@ from services.gateway.store.tables import counter, event, idempotency, operation
 from shared.driver import Driver
 from shared.messages.experiments import OperationRefused
 
-UNTOLD = ("budget",)
-"""Kinds of which webhooks alone are told: who reads the stream was promised a closed list of kinds."""
-
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
@@ -60,9 +57,11 @@ async def append_events(
     return last["position"], last["is_heard"]
 
 
-async def load_events(connection: AsyncConnection, after: int, limit: int) -> Sequence[Row[Any]]:
-    """In order, those behind `after` of kinds that streams tell."""
-    query = select(event).where(event.c.position > after, event.c.kind.not_in(UNTOLD))
+async def load_events(
+    connection: AsyncConnection, after: int, kinds: Collection[str], limit: int
+) -> Sequence[Row[Any]]:
+    """In order, those behind `after` of these kinds: a newer replica may tell of others."""
+    query = select(event).where(event.c.position > after, event.c.kind.in_(kinds))
     query = query.order_by(event.c.position).limit(limit)
     return (await connection.execute(query)).all()
 

@@ -2,16 +2,29 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import httpx
+import orjson
 import pytest
 
 from shared.bus import Ask
-from shared.ids import SITE, TenantId
-from shared.messages.budgets import BudgetState, BudgetStates, GetBudgets, SetBudget
+from shared.ids import SITE, ExperimentId, TenantId, derived_id
+from shared.messages.budgets import (
+    BudgetSpent,
+    BudgetState,
+    BudgetStates,
+    BudgetWarned,
+    GetBudgets,
+    SetBudget,
+)
+from shared.messages.queue import RequestRanked
 from tests.integration.gateway.audited import recorded
 from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.test_experiments import CONFIG, changed, create
 from tests.integration.gateway.test_policies import tenant, user
+from tests.integration.gateway.test_streams import events
+from tests.support.waiting import eventually
 
 __all__ = ["tenant"]
 MONTH = datetime(2026, 12, 1, tzinfo=UTC)
@@ -108,3 +121,64 @@ async def test_no_budget_is_less_than_nothing(tenant: httpx.AsyncClient) -> None
         refused = await tenant.put("/v1/budgets/workspace", json={"workspace": "vision", "per_month": amount})
         assert refused.status_code in (400, 422) and refused.json()["place"] == "per_month"
     assert (await put(tenant, "workspace", workspace="vision", per_month=0))["per_month"] == 0.0
+
+
+async def told_of(
+    client: httpx.AsyncClient, kinds: tuple[str, ...], last: str, after: str
+) -> list[tuple[str, str | None]]:
+    """What a stream tells behind a position, up to the experiment `last`: changes and workspaces of budgets, and else the kind."""
+    found: list[tuple[str, str | None]] = []
+    params = {"kind": [*kinds, "experiment"] if kinds else [], "after": after}
+    async with events(client, params=params) as stream:
+        while True:
+            block = await stream.next()
+            if "data" not in block:
+                continue
+            event = orjson.loads(block["data"])
+            if event["kind"] == "budget":
+                found.append((event["change"], event["resource"]["workspace"]))
+            elif event["entity"] == last:
+                return found
+            else:
+                found.append((event["kind"], None))
+
+
+async def test_how_far_budgets_are_spent_is_streamed_to_who_asks_and_sees_that_usage(
+    tenant: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    whose = TenantId(UUID((await tenant.get("/v1/me")).json()["tenant"]))
+    made = await create(tenant, config_yaml=f"{CONFIG}workspace: vision\nproject: detect\n")
+    async with events(tenant) as stream:
+        begin = (await stream.next())["id"]
+    about: dict[str, Any] = {"per_month": 100.0, "since": MONTH, "spent": 81.0}
+    reached: list[Any] = [
+        kind.model_validate(about | {"budget_id": derived_id(whose, "budget", str(workspace)), "workspace": workspace,
+            "percent": percent, "version": percent})
+        for kind, workspace, percent in (
+            (BudgetWarned, "vision", 80), (BudgetWarned, "speech", 80), (BudgetWarned, None, 80), (BudgetSpent, "vision", 100),
+        )
+    ]  # fmt: skip
+    ranked = RequestRanked(experiment_id=ExperimentId(UUID(made["id"])), version=1, priority=7, weight=2.0)
+    await others.announce("scheduler", whose, *reached, ranked)
+
+    async def shown() -> bool:
+        return bool((await tenant.get(f"/v1/experiments/{made['id']}")).json()["priority"] == 7)
+
+    await eventually(shown)
+    await others.announce("searcher", whose, changed(made, 1))
+    vision = [("warned", "vision"), ("spent", "vision")]
+    every = [("warned", "vision"), ("warned", "speech"), ("warned", None), ("spent", "vision")]
+    assert sorted(await told_of(tenant, ("budget",), made["id"], begin), key=str) == sorted(every, key=str)
+    assert await told_of(tenant, (), made["id"], begin) == [], (
+        "who names no kind is told of what there was before"
+    )
+    async with events(tenant, params={"kind": "request", "after": begin}) as stream:
+        await stream.next()
+        event = orjson.loads((await stream.next())["data"])
+        assert (event["change"], event["entity"], event["resource"]["priority"]) == ("ranked", made["id"], 7)
+    async with await user(tenant, gateway, "lead", role="workspace-admin", workspace="vision") as lead:
+        assert sorted(await told_of(lead, ("budget",), made["id"], begin)) == sorted(vision)
+    async with await user(
+        tenant, gateway, "hand", role="editor", workspace="vision", project="detect"
+    ) as hand:
+        assert (await hand.get("/v1/budgets")).json()["items"] == []

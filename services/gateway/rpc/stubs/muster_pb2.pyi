@@ -53,6 +53,8 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_CHECKPOINT: _ClassVar[EventKind]
     EVENT_KIND_MODEL: _ClassVar[EventKind]
     EVENT_KIND_VERSION: _ClassVar[EventKind]
+    EVENT_KIND_BUDGET: _ClassVar[EventKind]
+    EVENT_KIND_REQUEST: _ClassVar[EventKind]
 
 class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -258,6 +260,8 @@ EVENT_KIND_RUN: EventKind
 EVENT_KIND_CHECKPOINT: EventKind
 EVENT_KIND_MODEL: EventKind
 EVENT_KIND_VERSION: EventKind
+EVENT_KIND_BUDGET: EventKind
+EVENT_KIND_REQUEST: EventKind
 EXPERIMENT_STATE_UNSPECIFIED: ExperimentState
 EXPERIMENT_STATE_SUBMITTED: ExperimentState
 EXPERIMENT_STATE_ACTIVE: ExperimentState

@@ -1,0 +1,41 @@
+"""Whatever an owner announces of a tenant is told in its feed, or it is said here why not."""
+
+from unittest.mock import Mock
+
+from services.gateway.api.cluster import EventKind
+from services.gateway.handlers import handlers_of
+from services.gateway.operations.events import USUAL
+from shared.messages.base import Event
+from shared.messages.catalogue import ALL
+
+OF_THE_SITE = {"instance", "provider", "pool", "worker"}
+"""They belong to no tenant."""
+TOLD_OTHERWISE = {
+    "submission.committed": "the searcher makes an experiment of it, which is told",
+    "trial.wanted": "what the searcher asks of the scheduler: `trial.changed` tells what came of it",
+    "request.closed": "what the scheduler answers to that: `run.ended` and `trial.changed` tell it",
+    "validation.stored": "a result for the search: metrics are followed at their own path",
+    "operation.refused": "it is told to who waits, and at /v1/operations",
+    "entity.deleted": "an owner's part of a deletion: `experiment.deleted` tells that it is complete",
+    "limits.changed": "the gateway's own word to who enforces it: who sets it is answered, and it is in the audit log",
+    "limits.storage_changed": "as limits.changed",
+    "limits.workspace_storage_changed": "as limits.changed",
+}
+
+
+def test_every_kind_of_entity_that_owners_announce_is_told_or_it_is_said_why_not() -> None:
+    announced = {one.TYPE: one.ENTITY for one in ALL if issubclass(one, Event)}
+    assert len(announced) > 20
+    nobody = Mock()
+    told = {
+        kind.TYPE
+        for kind in handlers_of(nobody, nobody, nobody)
+        if announced.get(kind.TYPE) in set(EventKind)
+    }
+    of_tenants = {name for name, entity in announced.items() if entity not in OF_THE_SITE}
+    assert of_tenants - told == set(TOLD_OTHERWISE)
+    assert set(EventKind) <= set(announced.values()), "each kind is one that somebody announces"
+
+
+def test_who_names_no_kind_is_told_of_those_with_which_the_version_began() -> None:
+    assert set(map(str, USUAL)) == {"experiment", "trial", "run", "checkpoint", "model", "version"}
