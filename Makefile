@@ -37,10 +37,10 @@ $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
 	@touch $@
 	@echo "set up: $(BIN)"
 
-# Without Node the platform runs without its dashboard; the stamp then says so, and a Node that comes later is seen by `make web`.
+# Without Node, or the registry of its packages, the platform runs without its dashboard; the stamp then says so, and a Node that comes later is seen by `make web`.
 $(WEB_STAMP): $(WEB_SOURCES) docs/openapi.json
 	@mkdir -p web/dist
-	@if $(HAS_NODE); then $(MAKE) --no-print-directory web; else echo "$(NO_NODE)"; fi
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory web || echo "the platform runs without its dashboard until make web works"; else echo "$(NO_NODE)"; fi
 	@touch $@
 
 web: ## build the dashboard that the gateway serves (takes Node 20.19 or newer)
@@ -55,7 +55,7 @@ demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
-	@if [ -d web/node_modules ]; then cd web && npm run --silent test; fi
+	@if [ -e web/node_modules/.package-lock.json ]; then cd web && npm run --silent test; fi
 	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
 lint: style types ## check style, types and the borders between packages
@@ -68,7 +68,7 @@ style: setup
 
 types: setup
 	@$(BIN)/mypy --no-error-summary
-	@if [ -d web/node_modules ]; then cd web && npm run --silent types; fi
+	@if [ -e web/node_modules/.package-lock.json ]; then cd web && npm run --silent types; fi
 
 bench: setup ## run one benchmark: make bench NAME=turnaround
 	@$(BIN)/python -m tests.bench.run $(NAME)
