@@ -133,6 +133,14 @@ async def let_go_by_rules(driver: Driver, now: datetime) -> None:
     await driver.fetch(_LET_GO_BY_RULES, int(now.timestamp() * 1000))
 
 
+async def load_kept(driver: Driver, objects: Sequence[UUID]) -> frozenset[UUID]:
+    """Return those that still count."""
+    rows = await driver.fetch(
+        "SELECT id FROM registry.log_objects WHERE id = ANY($1::uuid[]) AND state = 'kept'", list(objects)
+    )
+    return frozenset(row["id"] for row in rows)
+
+
 async def save_gone(driver: Driver, objects: Sequence[UUID]) -> None:
     """Forget objects that were deleted."""
     await driver.fetch(
@@ -145,7 +153,7 @@ async def load_logs(driver: Driver, after: Mapping[UUID, int], matcher: Matcher)
     wanted = matcher.wanted
     rows = await driver.fetch(
         _LOGS, list(after), list(after.values()), wanted.run, wanted.rank, wanted.levels and list(wanted.levels),
-        wanted.since_ms, wanted.until_ms, matcher.hashes,
+        wanted.since_ms, wanted.until_ms, matcher.hashes, matcher.words,
     )  # fmt: skip
     found: dict[UUID, TrialLog] = {}
     objects: dict[UUID, list[StoredObject]] = {}
@@ -202,7 +210,7 @@ WHERE trial = $1 AND packed = $2 RETURNING trial
 _KEEP = """
 UPDATE registry.log_objects SET state = 'kept', lines = $2, size_bytes = $3, text_bytes = $4, since_ms = $5,
     until_ms = $6, runs = $7, ranks = $8, levels = $9, part_bits = $10, part_slices = $11, part_grams = $12,
-    part_lines = $13, part_offsets = $14
+    part_lines = $13, part_offsets = $14, has_words = true
 WHERE id = $1 AND state = 'writing' RETURNING id
 """
 _DROP_CHUNKS = "DELETE FROM registry.log_chunks WHERE trial = $1 AND first >= $2 AND first < $3"
@@ -237,7 +245,8 @@ LEFT JOIN LATERAL (
         SELECT bit_and(CASE WHEN n.slices > 8
             THEN ('x' || lpad(encode(substr(n.grams, (bit >> 3) + 1, n.slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
             ELSE (get_byte(substr(n.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.slices) - 1))::bigint END) AS found
-        FROM unnest($8::bigint[]) AS hash, LATERAL (SELECT (hash >> (32 - n.bits))::int * n.slices AS bit) AS b
+        FROM unnest(CASE WHEN o.has_words THEN $9::bigint[] || $8::bigint[] ELSE $8::bigint[] END) AS hash,
+            LATERAL (SELECT (hash >> (32 - n.bits))::int * n.slices AS bit) AS b
     ) AS f
     WHERE o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > w.line + 1
         AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))

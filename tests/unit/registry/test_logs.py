@@ -8,7 +8,13 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from services.registry.core.logs.grams import asked_hashes, index_letters, required_text, slice_of
+from services.registry.core.logs.grams import (
+    asked_hashes,
+    asked_words,
+    index_letters,
+    required_text,
+    slice_of,
+)
 from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
 from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
 from services.registry.log_reader import Found, Search, search_parts
@@ -16,6 +22,9 @@ from services.registry.store.log_objects import StoredObject
 from shared.errors import Rejected
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+SENTENCES = st.lists(st.sampled_from(["shard", "04711", "größe", "abcde", "-", ".", " "]), max_size=8).map(
+    "".join
+)
 LEVELS = [None, "debug", "info", "warning", "error"]
 ROWS = st.lists(
     st.tuples(
@@ -68,18 +77,23 @@ def test_a_pack_has_parts_of_its_lines() -> None:
     assert [part.texts()[0].as_py().split()[0] for part in found] == [str(part.first - 1) for part in found]
 
 
-@given(st.lists(st.lists(WORDS, min_size=1), min_size=1, max_size=20), st.data())
+@given(st.lists(st.lists(WORDS | SENTENCES, min_size=1), min_size=1, max_size=20), st.data())
 def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.DataObject) -> None:
     part = data.draw(st.integers(0, len(parts) - 1))
     text = data.draw(st.sampled_from(parts[part]))
     begin = data.draw(st.integers(0, len(text)))
-    asked = text[begin : data.draw(st.integers(begin, len(text)))]
+    wanted = text[begin : data.draw(st.integers(begin, len(text)))]
     grams = index_letters([letters(pa.array(texts)).to_pybytes() for texts in parts])
-    assert grams.slices_with(asked_hashes(asked)) >> slice_of(part, len(parts), grams.slices) & 1
-    found = Matcher(Wanted(text=asked)).places(
+    assert grams.slices_with(asked(wanted)) >> slice_of(part, len(parts), grams.slices) & 1
+    found = Matcher(Wanted(text=wanted)).places(
         pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
     )
-    assert list(found) == [place for place, one in enumerate(parts[part]) if asked in one]
+    assert list(found) == [place for place, one in enumerate(parts[part]) if wanted in one]
+
+
+def asked(text: str) -> list[int]:
+    """As a search for it asks."""
+    return [*asked_words(text), *asked_hashes(text)]
 
 
 def test_what_is_not_in_a_part_is_passed_by() -> None:
@@ -88,12 +102,22 @@ def test_what_is_not_in_a_part_is_passed_by() -> None:
         for begin in range(0, 50_000, 10_000)
     ]
     grams = index_letters(parts)
-    assert grams.slices_with(asked_hashes("step 34711 ")) == 0b1000
-    assert grams.slices_with(asked_hashes("loss=17390.74")) == 0b10000
-    assert grams.slices_with(asked_hashes("loss=")) == 0b11111111 >> 3
+    assert grams.slices_with(asked("step 34711 ")) == 0b1000
+    assert grams.slices_with(asked("loss=17390.74")) == 0b10000
+    assert grams.slices_with(asked("loss=")) == 0b11111111 >> 3
     for absent in ("CUDA out of memory", "81649260017", "id=3fa4b1c2d3e4f506"):
-        assert grams.slices_with(asked_hashes(absent)) == 0
-    assert len(grams.filter) < sum(map(len, parts)) / 10
+        assert grams.slices_with(asked(absent)) == 0
+    assert len(grams.filter) < sum(map(len, parts)) / 8
+
+
+def test_a_word_is_known_as_a_whole_where_its_pieces_are_everywhere() -> None:
+    """Of four parts with all pieces of a number one has the number itself."""
+    pieces = [f"-{number:05d}." for number in range(4700, 4720) if number != 4711]
+    parts = [" ".join([*pieces, "-x4711.", "047110"] * 50).encode() for _ in range(4)]
+    parts[2] += b" shard-04711.tar"
+    grams = index_letters(parts)
+    assert grams.slices_with(asked_words("d-04711.t")) == 0b0100
+    assert asked_words("04711.tar") == asked_words("shard") == [], "what may go on beyond is no whole word"
 
 
 PATTERNS = st.lists(

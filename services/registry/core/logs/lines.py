@@ -168,9 +168,13 @@ class Part:
         """The lines' text."""
         return self._read([_TEXT_COLUMN]).column(0)
 
-    def block(self) -> Block:
-        """The lines with all columns."""
-        return Block(self.first, self._read(None))
+    def block(self, texts: pa.StringArray | None = None) -> Block:
+        """The lines with all columns; text that was read before is not read again."""
+        if texts is None:
+            return Block(self.first, self._read(None))
+        others = self._read([place for place in range(len(_SCHEMA)) if place != _TEXT_COLUMN])
+        columns = [*others.columns[:_TEXT_COLUMN], texts, *others.columns[_TEXT_COLUMN:]]
+        return Block(self.first, pa.record_batch(columns, schema=_SCHEMA))
 
     def _read(self, columns: list[int] | None) -> pa.RecordBatch:
         if self.place is not None:

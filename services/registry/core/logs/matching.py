@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.registry.core.logs.grams import asked_hashes, required_text
+from services.registry.core.logs.grams import asked_hashes, asked_words, required_text
 from services.registry.core.logs.lines import LEVELS, STREAMS, Block, letters
 from shared.errors import Rejected
 
@@ -59,7 +59,7 @@ class Matcher:
             check_pattern(self._pattern)
         self._columns = _conditions(wanted)
         required = wanted.text or required_text(self._pattern or "")
-        self.hashes = asked_hashes(required)
+        self.hashes, self.words = asked_hashes(required), asked_words(required)
 
     @property
     def is_choosy(self) -> bool:
