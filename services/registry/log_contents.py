@@ -1,4 +1,4 @@
-"""Parts of objects with log lines, as they come from the store: those alone that a search looks through, and what was read last from memory."""
+"""Parts of objects with log lines, from this machine's disk or the store: those alone that a search looks through, and what was fetched last from memory."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from services.registry.core.logs.lines import Layout, Part, parts_of
 from services.registry.links import log_key
+from services.registry.log_shelf import LogShelf
 from services.registry.store.log_objects import StoredObject
 from shared.errors import NotFound
 from shared.objects import ObjectStore, read_all
@@ -25,10 +26,28 @@ GAP_BYTES = 128 * 1024
 class LogContents:
     """Fetches parts of objects."""
 
-    def __init__(self, objects: ObjectStore) -> None:
+    def __init__(self, objects: ObjectStore, shelf: LogShelf) -> None:
         self._objects = objects
+        self._shelf = shelf
         self._kept: OrderedDict[tuple[UUID, int], bytes] = OrderedDict()
         self._kept_bytes = 0
+
+    def has_copy(self, stored: StoredObject) -> bool:
+        """Whether it seems to be on this machine's disk."""
+        return stored.layout is not None and self._shelf.has(stored.id)
+
+    def copies(self, stored: StoredObject, after: int) -> list[Part] | None:
+        """Return what `read` would yield, from the disk, which is waited for; None where it cannot be read there."""
+        layout = stored.layout
+        if layout is None:
+            return None
+        together = list(_neighbours(_wanted(stored, after, _firsts(stored, layout))))
+        spans = [(layout.offsets[some[0]], layout.offsets[some[-1] + 1]) for some in together]
+        found = self._shelf.read(stored.id, spans)
+        if found is None:
+            return None
+        firsts = (stored.first + some[0] * layout.part_lines for some in together)
+        return [Part(first, content) for first, content in zip(firsts, found, strict=True)]
 
     async def read(self, stored: StoredObject, after: int, is_choosy: bool) -> AsyncIterator[list[Part]]:
         """Yield the parts in which wanted lines behind a number may be, in order, as they come; none where the object was deleted.
@@ -77,9 +96,8 @@ class LogContents:
 
 def _runs(stored: StoredObject, layout: Layout, after: int, most_bytes: int) -> Iterator[list[int]]:
     """The wanted parts in order; those come together that lie near each other, and take no more than that with what lies between."""
-    firsts = [stored.first + place * layout.part_lines for place in range(len(layout))]
     run: list[int] = []
-    for place in _wanted(stored, after, firsts):
+    for place in _wanted(stored, after, _firsts(stored, layout)):
         begin, end = layout.offsets[place], layout.offsets[place + 1]
         if run and (
             begin - layout.offsets[run[-1] + 1] > GAP_BYTES or end - layout.offsets[run[0]] > most_bytes
@@ -98,7 +116,12 @@ def _neighbours(run: list[int]) -> Iterator[list[int]]:
             yield some
             some = []
         some.append(place)
-    yield some
+    if some:
+        yield some
+
+
+def _firsts(stored: StoredObject, layout: Layout) -> list[int]:
+    return [stored.first + place * layout.part_lines for place in range(len(layout))]
 
 
 def _wanted(stored: StoredObject, after: int, firsts: list[int]) -> list[int]:

@@ -13,6 +13,7 @@ import structlog
 from services.registry.core.logs.lines import Block, pack
 from services.registry.links import log_key
 from services.registry.log_reader import LogReader
+from services.registry.log_shelf import LogShelf
 from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import Attempt, Due
 from services.registry.store.logs import StoredChunk
@@ -48,6 +49,7 @@ class LogPacker:
     units: Units
     objects: ObjectStore
     reader: LogReader
+    shelf: LogShelf
     clock: Clock
     letters: int
     rest: int
@@ -75,6 +77,7 @@ class LogPacker:
                 going = await log_objects.let_go(driver, now, self.attempt_for, older_than, AT_ONCE)
             keys = [log_key(one.tenant, one.trial, one.id) for one in going]
             await asyncio.gather(*[self.objects.delete(key) for key in keys])
+            await asyncio.to_thread(self.shelf.forget, [one.id for one in going])
             faults.point(BEFORE_GONE)
             async with self.units.system() as unit:
                 await log_objects.save_gone(Driver.of(unit.connection), [one.id for one in going])
@@ -82,8 +85,12 @@ class LogPacker:
                 return
 
     async def retain(self) -> None:
-        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
+        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects. Copies of what others have deleted go."""
         now = self.clock.now()
+        known = self.shelf.known()
+        async with self.units.system() as unit:
+            kept = await log_objects.load_kept(Driver.of(unit.connection), known)
+        await asyncio.to_thread(self.shelf.forget, [one for one in known if one not in kept])
         async with self.units.system() as unit:
             await log_objects.let_go_by_rules(Driver.of(unit.connection), now)
         deleted = CHUNKS_AT_ONCE
@@ -122,6 +129,7 @@ class LogPacker:
             await self._give_up(tenant, attempt)
             await self.objects.delete(key)
             return False
+        await asyncio.to_thread(self.shelf.keep, attempt.id, packed.content)
         return True
 
     async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:

@@ -9,12 +9,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TypeVar
 from uuid import UUID
 
 from services.registry.core.logs.lines import Block, KeptLine, Part
 from services.registry.core.logs.matching import Matcher
 from services.registry.log_contents import LogContents
+from services.registry.log_shelf import LogShelf
 from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import StoredObject, TrialLog
 from services.registry.store.logs import StoredChunk
@@ -86,9 +88,9 @@ def pieces_of(log: TrialLog, after: int) -> list[Piece]:
 class LogReader:
     """Looks through logs."""
 
-    def __init__(self, units: Units, objects: ObjectStore) -> None:
+    def __init__(self, units: Units, objects: ObjectStore, shelf: LogShelf) -> None:
         self._units = units
-        self._contents = LogContents(objects)
+        self._contents = LogContents(objects, shelf)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="logs")
 
     async def close(self) -> None:
@@ -103,10 +105,21 @@ class LogReader:
 
     async def _look_object(self, stored: StoredObject, after: int, search: Search) -> Found:
         found = Found(stored.following - 1)
+        if self._contents.has_copy(stored) and await self.run(
+            lambda: self._look_copy(stored, after, search, found)
+        ):
+            return found
         async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
             if await self.run(lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
                 break
         return found
+
+    def _look_copy(self, stored: StoredObject, after: int, search: Search, found: Found) -> bool:
+        """In one of the threads, all of it; False where there is no copy that can be read."""
+        parts = self._contents.copies(stored, after)
+        if parts is not None:
+            search_parts(stored, parts, after, search, found)
+        return parts is not None
 
     async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
         found = Found(piece.after)
@@ -171,10 +184,11 @@ def search_parts(
     """Look through an object's parts until the search is done; through one at least. Returns whether it is done."""
     for part in parts:
         texts = part.texts()
-        places = search.matcher.places(texts, part.block)
+        whole = cache(partial(part.block, texts))
+        places = search.matcher.places(texts, whole)
         places = places[places > after - part.first][: search.most - len(found.lines)]
         if len(places):
-            found.take(part.block().lines(places))
+            found.take(whole().lines(places))
         if search.is_done(found):
             last = min(part.first + len(texts), stored.following) - 1
             found.upto = found.lines[-1].number if found.is_full(search.most) else last

@@ -19,6 +19,7 @@ from services.registry.links import INCOMING, Links
 from services.registry.live import Hints
 from services.registry.log_packer import LogPacker
 from services.registry.log_reader import LogReader
+from services.registry.log_shelf import LogShelf
 from services.registry.media import Media
 from services.registry.media_retention import MediaRetention
 from services.registry.packing import Packing
@@ -87,41 +88,24 @@ async def compose(settings: Settings, process: Process) -> None:
     announcements = Announcements(units, facts, links, binding)
     commits = Commits(units, facts, verifier)
     media = Media(units, facts, links, objects, binding)
-    log_reader = LogReader(units, objects)
+    log_reader, log_packer = _logs(wanted, units, objects, clock)
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
     curation = Curation(units, retention, scrub.asked)
-    turns = SharedTurns(exports.AT_ONCE)
-    of_points = Exports(ExportMetrics, Points(units), objects, links, clock, turns)
-    of_trials = Exports(ExportTable, Trials(units), objects, links, clock, turns)
+    exported = _exports(units, objects, links, clock)
     upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
     media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
-    log_packer = _log_packer(wanted, units, objects, log_reader, clock)
     link_life = timedelta(seconds=wanted.link_life_s)
     deleting = Deleting(units, NAME, Estate(units, objects, upkeep, media_retention, log_packer, link_life))
-    parts = (
-        reports,
-        requests,
-        announcements,
-        commits,
-        media,
-        queries,
-        uploads,
-        curation,
-        of_points,
-        of_trials,
-    )
+    parts = (reports, requests, announcements, commits, media, queries, uploads, curation, *exported)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
-    for closed in (of_points, of_trials, log_reader, verifier, hints, reports):
+    for closed in (*exported, log_reader, verifier, hints, reports):
         process.on_close(closed.close)
 
-    process.start("relay", ground.relay.run, ground.relay.flush)
-    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
-    process.start("bucket", lambda: _prepare_store(process, objects, binding))
-    process.start("partitions", ground.partitions.run)
+    _start_ground(process, ground, binding)
     sweep_exports = partial(exports.sweep, objects, clock)
     loops = _loops(wanted, upkeep, packing, media_retention, log_packer, scrub, sweep_exports)
     for name, (does, every) in loops.items():
@@ -147,6 +131,14 @@ async def _ground(settings: Settings, process: Process, clock: Clock) -> _Ground
     process.on_close(objects.close)
     relay = Relay(bus, database, NAME, clock)
     return _Ground(bus, Units(database, relay, NAME, clock), relay, objects, partitions)
+
+
+def _start_ground(process: Process, ground: _Ground, binding: Binding) -> None:
+    """Start what runs whatever is asked for; it is ended last."""
+    process.start("relay", ground.relay.run, ground.relay.flush)
+    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
+    process.start("bucket", lambda: _prepare_store(process, ground.objects, binding))
+    process.start("partitions", ground.partitions.run)
 
 
 async def _prepare_store(process: Process, objects: S3Objects, binding: Binding) -> None:
@@ -183,14 +175,28 @@ def _upkeep(
     )
 
 
-def _log_packer(
-    wanted: RegistrySettings, units: Units, objects: S3Objects, reader: LogReader, clock: Clock
-) -> LogPacker:
-    """What brings old log lines into the store, as the settings have it."""
-    return LogPacker(
+def _exports(
+    units: Units, objects: S3Objects, links: Links, clock: Clock
+) -> tuple[Exports[ExportMetrics], Exports[ExportTable]]:
+    """What writes points and tables into the store; they share their turns."""
+    turns = SharedTurns(exports.AT_ONCE)
+    return (
+        Exports(ExportMetrics, Points(units), objects, links, clock, turns),
+        Exports(ExportTable, Trials(units), objects, links, clock, turns),
+    )
+
+
+def _logs(
+    wanted: RegistrySettings, units: Units, objects: S3Objects, clock: Clock
+) -> tuple[LogReader, LogPacker]:
+    """What looks through log lines, and what brings old ones into the store, as the settings have it."""
+    shelf = LogShelf(wanted.log_shelf, wanted.log_shelf_bytes)
+    reader = LogReader(units, objects, shelf)
+    packer = LogPacker(
         units,
         objects,
         reader,
+        shelf,
         clock,
         letters=wanted.log_object_letters,
         rest=min(wanted.log_rest_letters, wanted.log_object_letters),
@@ -198,6 +204,7 @@ def _log_packer(
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),
     )
+    return reader, packer
 
 
 def _loops(

@@ -1,7 +1,8 @@
 """Logs at the speed of the registry: lines in by its own path, ten stated searches over a gigabyte in the object store, and how soon a line is seen.
 
 `FULL=1` searches ten gigabytes. `LOGS_MB` sets another size. The lines are packed by the packer's own code and put where it puts them; of more than a
-gigabyte the first quarter comes again and again under other names, since lines are dearer to write than to search.
+gigabyte the first quarter comes again and again under other names, since lines are dearer to write than to search. The replica that searches has
+packed them: copies lie on its disk, as far as its shelf has room by default. `SHELF=0` searches without, as a replica does that has packed nothing.
 """
 
 import asyncio
@@ -19,6 +20,8 @@ import psutil
 
 from services.registry.core.logs.lines import Block, Packed, Row, pack
 from services.registry.links import log_key
+from services.registry.log_shelf import LogShelf
+from services.registry.settings import RegistrySettings
 from services.registry.store import log_objects
 from services.registry.store.log_objects import Attempt, Due
 from shared.driver import Driver
@@ -39,6 +42,8 @@ from worker.sources import Source
 
 SEED, TRIALS, EXPERIMENTS = 7, 20, 4
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
+SHELF = os.environ.get("SHELF", "1") != "0"
+SHELF_BYTES = RegistrySettings().log_shelf_bytes
 OBJECT_BYTES = 8 * 1024 * 1024
 DISTINCT, NEEDLE_AT = 134 if TEXT_MB <= 1000 else 34, 3
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000
@@ -86,6 +91,7 @@ def measure(report: Report) -> Figures:
         trials=TRIALS,
         experiments=EXPERIMENTS,
         text_mb=TEXT_MB,
+        shelf=SHELF,
         literals=LITERALS,
         patterns=PATTERNS,
     )
@@ -97,12 +103,19 @@ def measure(report: Report) -> Figures:
 
 
 async def _measure(report: Report, servers: DurableServers) -> Figures:
-    async with registry_on(servers, MUSTER_REGISTRY__LOG_PACK_EVERY_S="1") as (around, registry):
-        figures: Figures = {**await _tail(around), **await _ingest(around)}
-        report.say(f"so far: {figures}")
-        text_bytes = await _fill(around)
-        figures |= await _search(report, around, text_bytes)
-        return {**figures, "rss_mib": _peak_mib(registry)}
+    with tempfile.TemporaryDirectory() as folder:
+        shelf = {"MUSTER_REGISTRY__LOG_SHELF": folder} if SHELF else {}
+        packing = {"MUSTER_REGISTRY__LOG_PACK_EVERY_S": "1", **shelf}
+        async with registry_on(servers, **packing) as (around, registry):
+            figures: Figures = {**await _tail(around), **await _ingest(around)}
+            report.say(f"so far: {figures}")
+            peak_mib = _peak_mib(registry)
+            await registry.stop()
+            text_bytes = await _fill(around, LogShelf(Path(folder) if SHELF else None, SHELF_BYTES))
+            async with around.registry(**shelf) as searching:
+                figures |= await _search(report, around, text_bytes)
+                peak_mib = max(peak_mib, _peak_mib(searching))
+        return {**figures, "rss_mib": peak_mib}
 
 
 async def _ingest(around: Platform) -> Figures:
@@ -184,8 +197,8 @@ async def _tail(around: Platform) -> Figures:
     return {"tail_ms": percentile(took, 0.95) * 1000, "tail_p50_ms": percentile(took, 0.5) * 1000}
 
 
-async def _fill(around: Platform) -> int:
-    """Lines, packed and indexed by the packer's code; one line of all holds `NEEDLE`."""
+async def _fill(around: Platform, shelf: LogShelf) -> int:
+    """Lines, packed and indexed by the packer's code, copies on the shelf; one line of all holds `NEEDLE`."""
     prefix = "MUSTER_S3__"
     settings = {
         key[len(prefix) :].lower(): text for key, text in around.environment.items() if key.startswith(prefix)
@@ -215,6 +228,7 @@ async def _fill(around: Platform) -> int:
         await driver.fetch("UPDATE registry.log_heads SET next = $2 WHERE trial = $1", trial, heads[trial])
         await log_objects.begin_attempt(driver, attempt, CLOCK.now())
         await log_objects.finish_attempt(driver, attempt, packed)
+        await asyncio.to_thread(shelf.keep, attempt.id, packed.content)
         total, number = total + packed.about.text_bytes, number + 1
     await connection.close()
     await store.close()

@@ -1,8 +1,10 @@
 """Old log lines in the object store: each line read once and in order, found wherever it lies, gone when it is old enough."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,9 +32,15 @@ QUICK = {
 
 
 @pytest.fixture(scope="module")
-async def packing(around: Platform) -> AsyncIterator[Registry]:
-    """A replica that packs a trial's lines early."""
-    async with around.registry(**QUICK) as running:
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shelf")
+
+
+@pytest.fixture(scope="module")
+async def packing(around: Platform, shelf: Path) -> AsyncIterator[Registry]:
+    """A replica that packs a trial's lines early, and has room for copies of a few objects."""
+    copies = {"MUSTER_REGISTRY__LOG_SHELF": str(shelf), "MUSTER_REGISTRY__LOG_SHELF_BYTES": "20000"}
+    async with around.registry(**QUICK, **copies) as running:
         yield running
 
 
@@ -87,6 +95,25 @@ async def test_a_pattern_that_could_explode_is_refused(around: Platform, packing
         assert getattr(refused.value, "code", None) == code
 
 
+async def test_what_was_packed_is_found_on_the_replicas_own_disk(
+    around: Platform, packing: Registry, shelf: Path
+) -> None:
+    run = await written(around, 50)
+    await eventually(lambda: is_packed(around, run))
+    [packed] = await around.rows("SELECT id FROM registry.log_objects WHERE trial = $1", run.trial)
+    await eventually(lambda: exists(shelf / str(packed["id"])))
+    store = S3Objects.of(_s3(around.environment), CLOCK)
+    await store.delete(f"tenants/{run.tenant}/logs/{run.trial}/{packed['id']}")
+    await store.close()
+    assert [line.cursor for line in await search(around, run, contains="step 7 ")] == [7]
+    await around.rows("UPDATE registry.log_objects SET state = 'deleting' WHERE id = $1", packed["id"])
+
+    async def is_gone() -> bool:
+        return not await exists(shelf / str(packed["id"]))
+
+    await eventually(is_gone)
+
+
 async def test_old_lines_go_with_their_objects(around: Platform, packing: Registry) -> None:
     run = await written(around, 100, time_ms=1)
     await eventually(lambda: is_packed(around, run))
@@ -137,6 +164,10 @@ async def test_lines_go_by_what_experiment_workspace_and_tenant_say(
     assert await read_all_lines(around, ruled) == await read_all_lines(around, going) == []
     assert [len(await read_all_lines(around, run)) for run in (kept, elsewhere)] == [100, 100]
     await around.ask(SetRetention(rule=RetentionRule(workspace="speech")))
+
+
+async def exists(path: Path) -> bool:
+    return await asyncio.to_thread(path.exists)
 
 
 async def has_no_chunks(around: Platform, run: Run) -> bool:

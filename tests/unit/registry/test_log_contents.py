@@ -1,8 +1,8 @@
 """What is fetched of objects with log lines: those parts alone that are looked through, and once."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -10,6 +10,7 @@ from services.registry.core.logs.grams import Grams, asked_hashes
 from services.registry.core.logs.lines import Block, Packed, Row, pack
 from services.registry.links import log_key
 from services.registry.log_contents import PAGE_BYTES, LogContents
+from services.registry.log_shelf import LogShelf
 from services.registry.store.log_objects import StoredObject
 from shared.clock import SystemClock
 from shared.objects.directory import DirectoryObjects
@@ -77,9 +78,15 @@ async def _texts(
     ]
 
 
+def _copied(contents: LogContents, stored: StoredObject, after: int = 0) -> list[str]:
+    parts = contents.copies(stored, after)
+    assert parts is not None
+    return [text for part in parts for text in part.texts().to_pylist()]
+
+
 @pytest.mark.parametrize("is_old", [False, True], ids=["parts", "made before"])
 async def test_all_is_read_that_may_hold_it(store: Counting, packed: Packed, is_old: bool) -> None:
-    contents = LogContents(store)
+    contents = LogContents(store, LogShelf(None, 0))
     stored = await _stored(store, packed, "shard-04711.tar", is_old=is_old)
     assert "shard-04711.tar was read" in await _texts(contents, stored)
     whole = await _texts(contents, await _stored(store, packed, is_old=is_old))
@@ -89,7 +96,7 @@ async def test_all_is_read_that_may_hold_it(store: Counting, packed: Packed, is_
 async def test_of_an_object_the_parts_are_fetched_that_may_hold_it_and_once(
     store: Counting, packed: Packed
 ) -> None:
-    contents, stored = LogContents(store), await _stored(store, packed, "shard-04711.tar")
+    contents, stored = LogContents(store, LogShelf(None, 0)), await _stored(store, packed, "shard-04711.tar")
     for _ in range(2):
         assert "shard-04711.tar was read" in await _texts(contents, stored)
         assert store.fetched == [packed.layout.size_bytes(NEEDLE // packed.layout.part_lines)]
@@ -100,10 +107,10 @@ async def test_all_comes_at_once_where_something_is_looked_for_and_page_by_page_
     store: Counting, packed: Packed
 ) -> None:
     stored = await _stored(store, packed)
-    await _texts(LogContents(store), stored)
+    await _texts(LogContents(store, LogShelf(None, 0)), stored)
     assert len(store.fetched) == 1
     store.fetched.clear()
-    async for parts in LogContents(store).read(stored, LINES // 2, False):
+    async for parts in LogContents(store, LogShelf(None, 0)).read(stored, LINES // 2, False):
         block = parts[0].block()
         assert block.first <= LINES // 2 + 1 < block.first + len(block)
         break
@@ -113,4 +120,54 @@ async def test_all_comes_at_once_where_something_is_looked_for_and_page_by_page_
 async def test_an_object_that_is_gone_has_nothing(store: Counting, packed: Packed) -> None:
     stored = await _stored(store, packed)
     await store.delete(log_key(TENANT, TRIAL, stored.id))
-    assert await _texts(LogContents(store), stored) == []
+    assert await _texts(LogContents(store, LogShelf(None, 0)), stored) == []
+
+
+async def test_what_lies_on_this_machines_disk_is_not_fetched(
+    store: Counting, packed: Packed, tmp_path: Path
+) -> None:
+    shelf = LogShelf(tmp_path / "shelf", 10_000_000)
+    contents = LogContents(store, shelf)
+    some, whole = await _stored(store, packed, "shard-04711.tar"), await _stored(store, packed)
+    fetched = [await _texts(contents, stored) for stored in (some, whole)]
+    store.fetched.clear()
+    for stored in (some, whole):
+        shelf.keep(stored.id, packed.content)
+    assert [_copied(contents, stored) for stored in (some, whole)] == fetched
+    assert _copied(contents, whole, LINES - 3)[-3:] == fetched[1][-3:]
+    assert store.fetched == []
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"cut short"), Path.unlink])
+async def test_a_copy_that_cannot_be_read_is_none(
+    store: Counting, packed: Packed, tmp_path: Path, harm: Callable[[Path], object]
+) -> None:
+    folder = tmp_path / "shelf"
+    shelf = LogShelf(folder, 10_000_000)
+    stored = await _stored(store, packed)
+    shelf.keep(stored.id, packed.content)
+    harm(folder / str(stored.id))
+    contents = LogContents(store, shelf)
+    assert contents.has_copy(stored) and contents.copies(stored, 0) is None
+    assert not contents.has_copy(stored)
+    assert shelf.known() == [] and list(folder.iterdir()) == []
+
+
+def test_what_nobody_has_read_for_longest_makes_room_and_the_rest_outlives_the_process(
+    tmp_path: Path,
+) -> None:
+    shelf, names = LogShelf(tmp_path, 250), [uuid4() for _ in range(4)]
+    for name in names[:2]:
+        shelf.keep(name, name.bytes * 6)
+    assert shelf.read(names[0], [(0, 16)]) == [names[0].bytes]
+    shelf.keep(names[2], b"x" * 96)
+    shelf.keep(names[3], b"x" * 251)
+    assert shelf.known() == [names[0], names[2]], (
+        "the one that was read stayed, and what is too large never came"
+    )
+    (tmp_path / f"{names[3]}.new").write_bytes(b"half")
+    later = LogShelf(tmp_path, 250)
+    assert set(later.known()) == {names[0], names[2]}
+    assert len(list(tmp_path.iterdir())) == 2
+    later.forget(names)
+    assert list(tmp_path.iterdir()) == []
