@@ -2,12 +2,13 @@ import react from "@vitejs/plugin-react";
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 import { compressed } from "./build/compressed.ts";
+import { configKeys } from "./build/configKeys.ts";
 import { routes } from "./build/routes.ts";
 
 const GATEWAY = process.env.MUSTER_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
-  plugins: [react(), routes(), compressed(resolve(import.meta.dirname, "dist"))],
+  plugins: [react(), configKeys(), routes(), compressed(resolve(import.meta.dirname, "dist"))],
   resolve: { alias: { "@": resolve(import.meta.dirname, "src") } },
   build: {
     target: "es2022",

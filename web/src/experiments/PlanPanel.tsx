@@ -1,0 +1,137 @@
+import { asProblem } from "@/api/problem";
+import type { Plan, PlanRange } from "@/api/types";
+import { formatDuration, formatMoney, formatNumber } from "@/parts/format";
+import { Icon } from "@/parts/Icon";
+import { Complaint } from "@/parts/Notes";
+import css from "./Create.module.css";
+import { isOnlyUnknown, type Supposed } from "./creating";
+
+interface PlanPanelProps {
+  plan: Plan | undefined;
+  error: unknown;
+  isBusy: boolean;
+  supposed: Supposed;
+  onSupposed: (supposed: Supposed) => void;
+}
+
+/** What the search would come to: played in several futures, before anything is submitted. */
+export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPanelProps) {
+  const problem = error ? asProblem(error) : null;
+  const isUnknown = problem !== null && isOnlyUnknown(problem);
+  return (
+    <section className={css.card} aria-label="Plan" aria-busy={isBusy}>
+      <header className={css.cardHead}>
+        <h2>Plan</h2>
+        <Verdict problem={problem} isUnknown={isUnknown} isBusy={isBusy} />
+      </header>
+      {problem !== null && !isUnknown && <Complaint error={problem} />}
+      {isUnknown && <p className={css.note}>{problem?.message}. Suppose something below, or create it: the first trials will show.</p>}
+      {plan && problem === null && <Figures plan={plan} />}
+      <div className={css.suppose}>
+        <Suppose label="Steps of a trial" value={supposed.steps} onValue={(steps) => onSupposed({ ...supposed, steps })} />
+        <Suppose label="Seconds for a step" value={supposed.stepS} onValue={(stepS) => onSupposed({ ...supposed, stepS })} />
+      </div>
+      {plan && problem === null && <Notes plan={plan} />}
+    </section>
+  );
+}
+
+function Verdict({ problem, isUnknown, isBusy }: { problem: unknown; isUnknown: boolean; isBusy: boolean }) {
+  if (isBusy) return <span className={css.checking}>checking …</span>;
+  if (problem && !isUnknown) return <span className={css.bad}>refused</span>;
+  return (
+    <span className={css.good}>
+      <Icon name="check" size={14} /> valid
+    </span>
+  );
+}
+
+function Figures({ plan }: { plan: Plan }) {
+  const finish = plan.took_s ? new Date(Date.now() + plan.took_s.middle * 1000) : null;
+  return (
+    <>
+      <dl className={css.figures}>
+        <Range label="Takes" range={plan.took_s} say={formatDuration} note={finish ? `until ${said(finish)}` : undefined} />
+        <Range label="Slot-hours" range={plan.slot_hours} say={(value) => formatNumber(value, 3)} />
+        <Range label="Cost" range={plan.cost} say={formatMoney} />
+        <Range label="Trials" range={plan.trials} say={(value) => formatNumber(Math.round(value))} note={plan.stopped.middle > 0 ? `${Math.round(plan.stopped.middle)} stopped early` : undefined} />
+      </dl>
+      {plan.rungs.length > 0 && (
+        <div className={css.rungs}>
+          <h3>How far trials come</h3>
+          {plan.rungs.map((rung) => (
+            <div key={rung.at} className={css.rung}>
+              <span className="number muted">
+                {formatNumber(rung.at)} {plan.unit}
+              </span>
+              <span className={css.rungTrack}>
+                <span style={{ width: `${(100 * rung.trials.middle) / Math.max(1, plan.trials.middle)}%` }} />
+              </span>
+              <span className="number">{Math.round(rung.trials.middle)}</span>
+            </div>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface RangeProps {
+  label: string;
+  range: PlanRange | null | undefined;
+  say: (value: number) => string;
+  note?: string;
+}
+
+function Range({ label, range, say, note }: RangeProps) {
+  if (!range) return null;
+  const isOne = say(range.low) === say(range.high);
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd className="number">{say(range.middle)}</dd>
+      <dd className={css.between}>{note ?? (isOne ? "in every future" : `${say(range.low)} to ${say(range.high)}`)}</dd>
+    </div>
+  );
+}
+
+function Suppose({ label, value, onValue }: { label: string; value: number | null; onValue: (value: number | null) => void }) {
+  return (
+    <label>
+      {label}
+      <input
+        type="number"
+        min={0}
+        step="any"
+        inputMode="decimal"
+        placeholder="as earlier ones"
+        value={value ?? ""}
+        onChange={(event) => onValue(Number(event.target.value) > 0 ? Number(event.target.value) : null)}
+      />
+    </label>
+  );
+}
+
+function Notes({ plan }: { plan: Plan }) {
+  const basis = plan.basis === "earlier_trials" ? `By ${plan.earlier_runs} earlier runs of this code` : "By a general model of learning curves";
+  return (
+    <ul className={css.notes}>
+      <li>
+        {basis}, on {plan.on}.
+      </li>
+      {plan.notes.map((note) => (
+        <li key={note}>{note}</li>
+      ))}
+      {plan.warnings.map((warning) => (
+        <li key={warning} className={css.warning}>
+          {warning}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function said(then: Date): string {
+  const isToday = then.toDateString() === new Date().toDateString();
+  return then.toLocaleString("en-GB", isToday ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+}

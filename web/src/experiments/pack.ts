@@ -1,0 +1,88 @@
+/** A folder of code as the archive that the platform takes: a tar, zipped, under its SHA-256; as `muster` packs it. */
+import { Problem } from "@/api/problem";
+import { isIgnored, readPatterns } from "./ignoring";
+
+export interface Packed {
+  content: Blob;
+  sha256: string;
+  files: string[];
+  bytes: number;
+}
+
+export interface SourceFile {
+  /** From the folder, with slashes. */
+  name: string;
+  content: Blob;
+}
+
+const BLOCK = 512;
+const MOST_BYTES = 512 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+/** The chosen files of a folder, without its own name, and without what `.musterignore` names. */
+export async function sourcesOf(chosen: Iterable<File>): Promise<SourceFile[]> {
+  const all = [...chosen].map((file) => ({ name: file.webkitRelativePath.split("/").slice(1).join("/") || file.name, content: file }));
+  const rules = all.find((file) => file.name === ".musterignore") ?? all.find((file) => file.name === ".detignore");
+  const patterns = readPatterns(rules ? await rules.content.text() : "");
+  return all.filter((file) => !isIgnored(file.name, patterns)).sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Raises Problem for a folder that is empty or too large, and where the browser may not hash (a page without encryption). */
+export async function pack(sources: readonly SourceFile[]): Promise<Packed> {
+  const bytes = sources.reduce((sum, { content }) => sum + content.size, 0);
+  if (sources.length === 0) throw refused("code_missing", "the folder holds no file", "choose the folder of the model code");
+  if (bytes > MOST_BYTES) throw refused("code_too_large", "the code is over 512 MiB", "name data and results in .musterignore");
+  if (globalThis.crypto?.subtle === undefined) {
+    throw refused("insecure", "the browser hashes files over https only, or on this machine", "use `muster experiment create`");
+  }
+  const tar = new Blob(await Promise.all(sources.map(entryOf)).then((entries) => [...entries.flat(), new Uint8Array(2 * BLOCK)]));
+  const content = await new Response(tar.stream().pipeThrough(new CompressionStream("gzip"))).blob();
+  const digest = await crypto.subtle.digest("SHA-256", await content.arrayBuffer());
+  const sha256 = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { content, sha256, files: sources.map(({ name }) => name), bytes };
+}
+
+async function entryOf({ name, content }: SourceFile): Promise<BlobPart[]> {
+  const path = encoder.encode(name);
+  const isLong = path.length > 100;
+  const record = isLong ? paxRecord(`path=${name}\n`) : null;
+  const before = record ? [header(encoder.encode("@LongName"), record.length, "x"), padded(record)] : [];
+  // Read now: a file that is written to meanwhile must not be longer than its header says.
+  const read = new Uint8Array(await content.arrayBuffer());
+  return [...before, header(isLong ? path.slice(0, 100) : path, read.length, "0"), padded(read)];
+}
+
+/** `30 path=…\n`: its length counts itself. */
+function paxRecord(text: string): Uint8Array<ArrayBuffer> {
+  const size = encoder.encode(text).length + 1;
+  let length = size + String(size).length;
+  length = size + String(length).length;
+  return encoder.encode(`${length} ${text}`);
+}
+
+function header(name: Uint8Array, size: number, kind: "0" | "x"): Uint8Array<ArrayBuffer> {
+  const block = new Uint8Array(BLOCK);
+  const put = (at: number, text: string) => block.set(encoder.encode(text), at);
+  block.set(name, 0);
+  put(100, "0000644\0");
+  put(108, "0000000\0");
+  put(116, "0000000\0");
+  put(124, `${size.toString(8).padStart(11, "0")}\0`);
+  put(136, "00000000000\0");
+  put(148, "        ");
+  put(156, kind);
+  put(257, "ustar\x0000");
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  put(148, `${sum.toString(8).padStart(6, "0")}\0 `);
+  return block;
+}
+
+function padded(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(Math.ceil(bytes.length / BLOCK) * BLOCK);
+  whole.set(bytes);
+  return whole;
+}
+
+function refused(code: string, detail: string, hint: string): Problem {
+  return new Problem({ status: 422, code, detail, hint });
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import keys from "virtual:config-keys";
+import { Problem } from "@/api/problem";
+import { placeAt } from "@/experiments/completing";
+import { isOnlyUnknown, markOf, overridesOf } from "@/experiments/creating";
+import { isIgnored, readPatterns } from "@/experiments/ignoring";
+import { patchOf } from "@/experiments/merging";
+
+describe("the keys of a config", () => {
+  it("are those of the schema's page", () => {
+    const names = (place: string) => (keys[place] ?? []).map((key) => key.name);
+    expect(names("")).toContain("entrypoint");
+    expect(names("searcher")).toEqual(expect.arrayContaining(["metric", "max_trials", "divisor"]));
+    expect(names("hyperparameters.*")).toEqual(expect.arrayContaining(["minval", "vals"]));
+    expect(names("searcher.sampler").length).toBeGreaterThan(0);
+    expect(keys[""]?.find((key) => key.name === "checkpoint_policy")?.words).toEqual(["best", "all", "none"]);
+    expect(keys[""]?.find((key) => key.name === "name")?.words).toEqual([]);
+  });
+
+  it.each([
+    [["name: x", "searcher:", "  name: pbt"], "  ", ["searcher"]],
+    [["searcher:", "  sampler:", "    name: tpe"], "    ", ["searcher", "sampler"]],
+    [["searcher:", "  sampler:", "    name: tpe"], "  max", ["searcher"]],
+    [["hyperparameters:"], "  lr: {type: log, ", ["hyperparameters", "lr"]],
+    [["searcher:", "  name: pbt"], "", []],
+    [["resources:  # slots"], "  ", ["resources"]],
+  ])("%j, then %j is in %j", (above, before, place) => expect(placeAt(above, before)).toEqual(place));
+});
+
+describe("what is wrong with a config", () => {
+  const told = (place: string, hint = "") => new Problem({ status: 422, code: "missing_key", detail: "the key is missing", place, hint });
+
+  it("is marked where it stands", () => {
+    expect(markOf(told("searcher.name, line 3, column 5", "it is one of …"))).toMatchObject({ line: 3, column: 5 });
+    expect(markOf(told("searcher"))).toBeNull();
+  });
+
+  it("is told from what nobody can foretell", () => {
+    expect(isOnlyUnknown(told("searcher", "give --steps"))).toBe(true);
+    expect(isOnlyUnknown(told("searcher.name, line 3, column 5", "give --steps"))).toBe(false);
+    expect(isOnlyUnknown(told("searcher"))).toBe(false);
+  });
+});
+
+describe("a fork", () => {
+  it("says what is different and nothing else", () => {
+    const forked = { config: {}, config_yaml: "name: a\nhyperparameters: {lr: 0.1, width: 8}\nsearcher: {name: single}\n" };
+    expect(overridesOf(forked, "name: a\nhyperparameters: {lr: 0.2}\nsearcher: {name: single}\n")).toEqual({ hyperparameters: { lr: 0.2, width: null } });
+    expect(overridesOf(forked, forked.config_yaml)).toEqual({});
+    expect(() => overridesOf(forked, "- a\n")).toThrow(/mapping/);
+  });
+
+  it("takes lists whole", () => expect(patchOf({ a: [1, 2] }, { a: [2] })).toEqual({ a: [2] }));
+});
+
+describe("what stays out of an archive of code", () => {
+  const patterns = readPatterns("# data\n*.csv\nruns/\n!kept.csv\nsrc/big.bin\n");
+  it.each([
+    ["train.py", false],
+    ["data.csv", true],
+    ["deep/data.csv", true],
+    ["kept.csv", false],
+    ["runs/1/out.txt", true],
+    ["runs", false],
+    ["src/big.bin", true],
+    ["other/src/big.bin", false],
+    [".git/config", true],
+    ["a/__pycache__/x.pyc", true],
+    ["a.pyc.py", false],
+  ])("%s: %s", (name, isOut) => expect(isIgnored(name, patterns)).toBe(isOut));
+
+  it("is matched as the command line matches it", () => {
+    expect(isIgnored("file1.txt", ["file[0-9].txt"])).toBe(true);
+    expect(isIgnored("filea.txt", ["file[!0-9].txt"])).toBe(true);
+    expect(isIgnored("a+b.txt", ["a+b.???"])).toBe(true);
+    expect(isIgnored("x", ["["])).toBe(false);
+  });
+});
