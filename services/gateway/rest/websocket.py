@@ -5,6 +5,7 @@ the gateway's own needs none where the browser has a session's cookie; a page of
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -23,6 +24,8 @@ _BEARER = "bearer."
 _OPEN_S = 0.5
 """What fails within this is an ordinary problem; then the caller learns that it is connected."""
 _MOST_BYTES = 1024
+# It would log the protocols that a caller names where it knows none of them, and with them a token.
+logging.getLogger("aiohttp.websocket").setLevel(logging.ERROR)
 
 
 def wants_socket(request: web.Request) -> bool:

@@ -50,6 +50,9 @@ async def test_a_browser_names_its_token_as_a_protocol(gateway: Gateway) -> None
     async with connect(gateway, headers={}, protocols=names) as socket:
         assert socket.protocol == "muster.v1", "the token is not said back"
         assert (await frame(socket))["id"].isdecimal()
+    async with connect(gateway, headers={}, protocols=names[1:]) as socket:
+        assert (await frame(socket))["id"].isdecimal()
+    assert gateway.admin_token not in gateway.log.read_text()
 
 
 @pytest.mark.parametrize(
