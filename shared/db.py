@@ -12,18 +12,18 @@ from uuid import UUID
 
 import asyncpg
 from asyncpg import PostgresError
-from sqlalchemy import event, text
-from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from shared.driver import driver_of
+from shared.engines import driver_url, make_engine
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
+from shared.looks import READ_ONLY, Looks, settings_of
 from shared.settings import PostgresSettings
 
 _DISK_FULL = "53100"
-_IDLE_MOST_MS = 10_000
-"""A process that is frozen or cut off in a transaction keeps its locks no longer, a leader's lease among them."""
 _RETRIED_CLASSES = {"08", "40", "53", "57"}
 """Connection, rollback, resources and an operator's intervention: what Postgres may do the next time."""
 _RETRIED_STATES = {"25P03", "55P03"}
@@ -31,7 +31,6 @@ _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What the driver raises on a connection that is gone or was torn in the middle of an answer."""
-_WITHIN = re.compile(r"[0-9a-f,/-]*")
 _REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
 _PLACE = Path(__file__).parent
 
@@ -40,9 +39,11 @@ class Database:
     """Opens transactions as the tenant's role or as the system role. Driver trouble becomes Transient."""
 
     def __init__(self, settings: PostgresSettings, service: str) -> None:
-        self._tenant = _engine(settings.tenant_url.get_secret_value(), settings.pool_size, service)
-        self._system = _engine(settings.system_url.get_secret_value(), settings.pool_size, service)
+        self._tenant = make_engine(settings.tenant_url.get_secret_value(), settings.pool_size, service)
+        self._system = make_engine(settings.system_url.get_secret_value(), settings.pool_size, service)
         self._single = self._system.execution_options(isolation_level="AUTOCOMMIT")
+        looking = make_engine(settings.tenant_url.get_secret_value(), settings.pool_size, service, READ_ONLY)
+        self._looking, self._looks = looking, Looks(looking)
 
     @asynccontextmanager
     async def tenant(
@@ -58,12 +59,20 @@ class Database:
                 yield connection
             return
         # Its digits, in one message with the BEGIN: a statement of its own would be a round trip of every transaction.
-        begin = f"BEGIN; SET LOCAL muster.tenant = '{tenant.hex}'"
-        for name, value in (within or {}).items():
-            if not _WITHIN.fullmatch(value):
-                raise ValueError(f"{value!r} cannot stand in a setting of a transaction")
-            begin += f"; SET LOCAL muster.{name} = '{value}'"
+        begin = f"BEGIN; {settings_of({'tenant': tenant.hex, **(within or {})}, 'LOCAL')}"
         async with _transaction(self._tenant, begin) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def looking(
+        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
+    ) -> AsyncIterator[AsyncConnection]:
+        """What `tenant` sees, without a transaction around, at a third of its round trips: each statement is one, and none may change anything."""
+        if tenant == SITE and not within:
+            async with self.system_statements() as connection:
+                yield connection
+            return
+        async with translated(), self._looks.of({"tenant": tenant.hex, **(within or {})}) as connection:
             yield connection
 
     @asynccontextmanager
@@ -80,6 +89,7 @@ class Database:
 
     async def close(self) -> None:
         await self._tenant.dispose()
+        await self._looking.dispose()
         await self._system.dispose()
 
     async def __aenter__(self) -> Self:
@@ -94,7 +104,7 @@ async def migrate(settings: PostgresSettings, service: str) -> None:
 
     A schema that is newest already costs one question, and no import of Alembic.
     """
-    engine = create_async_engine(_driver_url(settings.owner_url.get_secret_value()), pool_size=1)
+    engine = create_async_engine(driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:
         async with translated(), engine.connect() as connection:
             if await _revisions(connection, service) == _newest_revisions(service):
@@ -228,37 +238,6 @@ async def _roll_back(driver: Any) -> None:
     finally:
         if not ended:
             driver.terminate()
-
-
-def _engine(url: str, size: int, service: str) -> AsyncEngine:
-    arguments = {
-        "server_settings": {
-            "application_name": f"muster-{service}",
-            "jit": "off",
-            "idle_in_transaction_session_timeout": str(_IDLE_MOST_MS),
-        },
-        "timeout": 10,
-    }
-    engine = create_async_engine(
-        _driver_url(url),
-        isolation_level="AUTOCOMMIT",
-        pool_size=size,
-        max_overflow=size,
-        pool_use_lifo=True,
-        connect_args=arguments,
-    )
-    event.listen(engine.sync_engine, "checkout", _refuse_closed)
-    return engine
-
-
-def _refuse_closed(connection: Any, *_: object) -> None:
-    """The pool then makes a new one: what was closed while nobody used it fails nobody."""
-    if connection.driver_connection.is_closed():
-        raise DisconnectionError("it was closed")
-
-
-def _driver_url(url: str) -> str:
-    return url.replace("postgresql://", "postgresql+asyncpg://", 1)
 
 
 async def _revisions(connection: AsyncConnection, service: str) -> set[str]:

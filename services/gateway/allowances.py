@@ -43,7 +43,7 @@ class Allowances:
         if known is not None and known.until_s > self._clock.monotonic():
             return known.rates
         try:
-            async with self._database.tenant(tenant) as connection:
+            async with self._database.looking(tenant) as connection:
                 rates: Mapping[str, float] = await quotas.load_rates(connection)
         except Transient:
             rates = known.rates if known is not None else {}

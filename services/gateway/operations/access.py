@@ -117,7 +117,7 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
     )
     issued = await call.order(question)
     answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
-    async with call.connection() as connection:
+    async with call.transaction() as connection:
         # Of two that were issued at once only the first is told to anybody.
         return await remember(call, connection, answer)
 

@@ -168,7 +168,11 @@ class Call:
         return self.tenant, frozenset(self.within.items())
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction that sees what the caller may do this operation with, and nothing else."""
+        """Sees what the caller may do this operation with, and nothing else; changes nothing (decision 0171)."""
+        return self.doors.database.looking(self.tenant, self.within)
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """The same, for what is written down and announced to nobody, nor recorded."""
         return self.doors.database.tenant(self.tenant, self.within)
 
     def unit(self) -> AbstractAsyncContextManager[Unit]:

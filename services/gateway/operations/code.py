@@ -51,7 +51,7 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if not target.known:
-        async with call.connection() as connection:
+        async with call.transaction() as connection:
             await registry.forget_code(connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)

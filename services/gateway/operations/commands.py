@@ -79,7 +79,7 @@ async def wait_for(
     end = clock.monotonic() + call.doors.command_wait_s
     with call.doors.feed.waiting_for_answer(tenant) as waiter:
         while True:
-            async with call.doors.database.tenant(tenant) as connection:
+            async with call.doors.database.looking(tenant) as connection:
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)
             if found is not None:
@@ -117,7 +117,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
         raise
     if row is None:
         raise await deferred(call, ordered.operation_id, position=ordered.position)
-    async with call.connection() as connection:
+    async with call.transaction() as connection:
         return await remember(call, connection, entity.render(row))
 
 

@@ -56,7 +56,7 @@ async def _read(call: Call, after: int) -> Page[int, Event]:
 async def _start(call: Call, after: str | None) -> tuple[int, int]:
     """Behind which position the stream begins, and the last that there is."""
     # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.doors.database.looking(call.tenant) as connection:
         first, last = await store.feed_bounds(connection)
     if after is None:
         return last, last

@@ -85,7 +85,7 @@ async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation
     if not call.caller.grants.holds(Permission.CLUSTER_READ):
         return [None for _ in rows]
     view = await load_cluster(call)
-    async with call.doors.database.tenant(SITE) as connection:
+    async with call.doors.database.looking(SITE) as connection:
         refusals = await load_refusals(connection, [row.id for row in rows])
     return [_shown(row, refusals.get(row.id), OF_THE_SITE[row.operation](row.wanted, view)) for row in rows]
 

@@ -54,7 +54,7 @@ async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> 
     except (Rejected, Conflict):
         await forget(call, earlier.operation_id if earlier else operation_id)
         raise
-    async with call.connection() as connection:
+    async with call.transaction() as connection:
         return await remember(call, connection, answer)
 
 

@@ -92,7 +92,7 @@ async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
 async def forget(call: Call, operation_id: UUID) -> None:
     """The owner refused the operation: the key may be used again."""
     if call.idempotency_key is not None:
-        async with call.connection() as connection:
+        async with call.transaction() as connection:
             await drop_key(connection, call.tenant, call.operation, call.idempotency_key, operation_id)
 
 

@@ -65,7 +65,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         )
     warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
     answer = _render(found, name).model_copy(update={"warnings": warnings})
-    async with call.connection() as connection:
+    async with call.transaction() as connection:
         return await remember(call, connection, answer)
 
 

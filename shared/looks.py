@@ -1,0 +1,60 @@
+"""Looking without a transaction: what a connection may see stands in its session, and is said anew only where the last look was another's.
+
+Neighbour: `db`, whose pool these connections are of; they are told by Postgres itself to change nothing.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from shared.driver import driver_of
+
+READ_ONLY = {"default_transaction_read_only": "on"}
+_VALUE = re.compile(r"[0-9a-f,/-]*")
+_NAME = re.compile(r"[a-z_]+")
+
+
+def settings_of(view: Mapping[str, str], scope: str) -> str:
+    """The statements that set what policies of row-level security read; `scope`: LOCAL for a transaction, SESSION for a session.
+
+    Raises:
+        ValueError: A value is more than hexadecimal digits and `,/-`.
+    """
+    for name, value in view.items():
+        if not _VALUE.fullmatch(value) or not _NAME.fullmatch(name):
+            raise ValueError(f"{name} = {value!r} cannot stand in a setting of a transaction")
+    return "; ".join(f"SET {scope} muster.{name} = '{value}'" for name, value in view.items())
+
+
+class Looks:
+    """Opens connections that see one view each, and remembers of each which."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._views: WeakKeyDictionary[Any, Mapping[str, str]] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def of(self, view: Mapping[str, str]) -> AsyncIterator[AsyncConnection]:
+        """A connection on which each statement is a transaction by itself that sees `view` (settings by name) and changes nothing."""
+        async with self._engine.connect() as connection:
+            driver = driver_of(connection)
+            try:
+                await self._show(driver, view)
+                yield connection
+            except Exception:
+                raise
+            except BaseException:
+                # Cancelled, perhaps because Postgres hangs: nothing more is waited for.
+                driver.terminate()
+                raise
+
+    async def _show(self, driver: Any, view: Mapping[str, str]) -> None:
+        # Taken out before it is set: of what fails in between nothing is known, and all is said again.
+        before = self._views.pop(driver, {})
+        if before != view:
+            await driver.execute(settings_of(dict.fromkeys(before, "") | dict(view), "SESSION"))
+        self._views[driver] = view

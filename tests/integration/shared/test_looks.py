@@ -1,0 +1,96 @@
+"""Looks without a transaction: one connection goes from view to view, and shows each only what is its own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared.db import Database
+from shared.settings import PostgresSettings
+from tests.integration.servers import TestDatabase
+
+ONE, OTHER = UUID(int=1), UUID(int=2)
+HERE, THERE = "aa", "bb"
+
+
+@pytest.fixture
+async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
+    """With one connection of each kind, and a template of each tenant, of one for two workspaces."""
+    urls = postgres.urls["gateway"]
+    addresses = {f"{role}_url": getattr(urls, role) for role in ("owner", "tenant", "system")}
+    async with Database(PostgresSettings(pool_size=1, **addresses), "gateway") as database:
+        async with database.system() as connection:
+            await connection.execute(text("DELETE FROM gateway.quota"))
+            for tenant, workspace in ((ONE, HERE), (ONE, THERE), (OTHER, HERE)):
+                await connection.execute(
+                    text(
+                        "INSERT INTO gateway.quota (tenant, workspace, changed_at, by) VALUES (:tenant, :workspace, now(), 'x')"
+                    ),
+                    {"tenant": tenant, "workspace": workspace},
+                )
+        yield database
+
+
+async def test_each_look_sees_its_own_tenant_though_the_connection_was_anothers(database: Database) -> None:
+    for tenant, expected in ((ONE, 2), (OTHER, 1), (ONE, 2), (UUID(int=3), 0)):
+        async with database.looking(tenant) as connection:
+            assert await _count(connection) == expected
+
+
+async def test_what_narrowed_a_look_does_not_narrow_the_next(database: Database) -> None:
+    for within, expected in (({"experiments": HERE}, HERE), ({}, ""), ({"models": THERE}, "")):
+        async with database.looking(ONE, within) as connection:
+            assert await _setting(connection, "experiments") == expected
+            assert await _count(connection) == 2
+
+
+async def test_a_look_changes_nothing(database: Database) -> None:
+    with pytest.raises(DBAPIError, match="read-only"):
+        async with database.looking(ONE) as connection:
+            await connection.execute(text("DELETE FROM gateway.quota"))
+    async with database.looking(ONE) as connection:
+        assert await _count(connection) == 2
+
+
+async def test_a_look_that_was_given_up_leaves_no_view_behind(database: Database) -> None:
+    async with database.looking(ONE) as connection:
+        assert await _count(connection) == 2
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), database.looking(OTHER) as connection:
+            await connection.execute(text("SELECT pg_sleep(5)"))
+    async with database.looking(ONE) as connection:
+        assert await _count(connection) == 2
+
+
+async def test_a_view_that_cannot_be_set_shows_nothing_of_the_one_before(database: Database) -> None:
+    async with database.looking(ONE) as connection:
+        assert await _count(connection) == 2
+    with pytest.raises(ValueError, match="cannot stand"):
+        async with database.looking(OTHER, {"experiments": "'; DROP"}):
+            raise AssertionError("it was opened")
+    async with database.looking(OTHER) as connection:
+        assert await _count(connection) == 1
+
+
+async def test_a_connection_that_was_lost_is_made_anew_with_its_view(database: Database) -> None:
+    async with database.looking(ONE) as connection:
+        own = (await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one()
+    async with database.looking(ONE) as connection:
+        with pytest.raises(DBAPIError):
+            await connection.execute(text(f"SELECT pg_terminate_backend({own}), pg_sleep(5)"))
+    async with database.looking(ONE) as connection:
+        assert await _count(connection) == 2
+
+
+async def _count(connection: AsyncConnection) -> int:
+    found: int = (await connection.execute(text("SELECT count(*) FROM gateway.quota"))).scalar_one()
+    return found
+
+
+async def _setting(connection: AsyncConnection, name: str) -> str:
+    found = await connection.execute(text(f"SELECT coalesce(current_setting('muster.{name}', true), '')"))
+    return str(found.scalar_one())
