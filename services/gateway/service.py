@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from services.gateway import secrets_files
 from services.gateway.allowances import Allowances
+from services.gateway.answered import Answered
 from services.gateway.auditing import Auditor
 from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
@@ -197,6 +198,7 @@ def make_doors(
         tails=Tails(own.follow_poll_s),
         recent=Recent(feed, clock),
         rendered=Rendered(render_experiment),
+        answered=Answered(bus, clock),
         clock=clock,
         keys=keys,
         http=http,

@@ -16,7 +16,7 @@ from services.searcher.replaying import Replays
 from services.searcher.replies import fitting, known_at_start
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
-from services.searcher.warming import find_warmth
+from services.searcher.warming import earlier_of, find_warmth
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -63,8 +63,10 @@ class Queries:
         price = self.desk.price_of(config)
         check_budget(config, self.clock.now(), price)
         await asyncio.to_thread(check_space, config)
-        async with self.database.looking(ask.tenant) as connection:
-            _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+        notes: tuple[str, ...] = ()
+        if earlier_of(config):
+            async with self.database.looking(ask.tenant) as connection:
+                _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
         if config.budget is not None and config.budget.cost is not None and not price:
             notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
         return Accepted(warnings=(*notes, *notes_of_rungs(config.searcher)))

@@ -1,6 +1,7 @@
 """What a new search knows of earlier experiments: read from their tables once, at its submission."""
 
 import asyncio
+from collections.abc import Sequence
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,18 +20,24 @@ async def find_warmth(
     Raises:
         Rejected: The workspace has no experiment of a number that the config names.
     """
-    warm_start = getattr(config.searcher, "warm_start", None)
-    if warm_start is None or not warm_start.experiments:
+    named = earlier_of(config)
+    if not named:
         return COLD, ()
-    numbers = list(dict.fromkeys(warm_start.experiments))
+    numbers = list(dict.fromkeys(named))
     found = await load_earlier(connection, workspace, numbers)
     for number in numbers:
         if number not in found:
             raise Rejected(
                 "experiment_unknown",
                 f"there is no experiment {number} in the workspace '{workspace}'",
-                f"searcher.warm_start.experiments[{warm_start.experiments.index(number)}]",
+                f"searcher.warm_start.experiments[{named.index(number)}]",
                 "a search learns from experiments of its own workspace",
             )
     earlier = [found[number] for number in numbers]
     return await asyncio.to_thread(choose_warmth, config, earlier, learns(config))
+
+
+def earlier_of(config: ExperimentConfig) -> Sequence[int]:
+    """The numbers of the experiments that a config's search is to learn from; without any nothing needs to be read."""
+    warm_start = getattr(config.searcher, "warm_start", None)
+    return warm_start.experiments if warm_start is not None else ()

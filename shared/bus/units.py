@@ -32,6 +32,8 @@ MAX_MESSAGE_BYTES = 1024 * 1024 - 16 * 1024
 """What the server takes, less the headers."""
 _log = structlog.get_logger()
 
+_Statement = tuple[str, tuple[object, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
@@ -63,7 +65,7 @@ class Unit:
         self.now: datetime = clock.now()
         self._clock = clock
         self._rows: list[OutboxRow] = []
-        self._beside: tuple[str, tuple[object, ...]] | None = None
+        self._beside: list[_Statement] = []
         self._then: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
@@ -87,21 +89,23 @@ class Unit:
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
         """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
-        rows, then, emitted, beside = len(self._rows), len(self._then), self._emitted.copy(), self._beside
+        rows, then, emitted, beside = (
+            len(self._rows), len(self._then), self._emitted.copy(), len(self._beside)
+        )  # fmt: skip
         try:
             async with self.connection.begin_nested():
                 yield
         except BaseException:
-            del self._rows[rows:], self._then[then:]
-            self._emitted, self._beside = emitted, beside
+            del self._rows[rows:], self._then[then:], self._beside[beside:]
+            self._emitted = emitted
             raise
 
-    def alongside(self, insert: str, *arguments: object) -> None:
-        """One INSERT, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
+    def alongside(self, change: str, *arguments: object) -> None:
+        """An INSERT or UPDATE, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
 
-        A second one takes the place of the first. It is carried out at the end, whether anything was emitted or not.
+        It is carried out at the end, whether anything was emitted or not. Several see the tables as they were before all of them.
         """
-        self._beside = (insert, arguments)
+        self._beside.append((change, arguments))
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
@@ -194,31 +198,42 @@ class Units:
         self,
         connection: AsyncConnection,
         rows: list[OutboxRow],
-        beside: tuple[str, tuple[object, ...]] | None,
+        beside: list[_Statement],
     ) -> None:
-        driver = Driver.of(connection)
-        if not rows and beside:
-            await driver.fetch(beside[0], *beside[1])
-            return
-        arguments: tuple[object, ...] = (
-            [row.id for row in rows],
-            [row.tenant for row in rows],
-            [row.subject for row in rows],
-            [orjson.dumps(row.headers).decode() for row in rows],
-            [row.payload for row in rows],
-            [row.entity for row in rows],
-        )
-        if beside is None:
-            await driver.fetch(self._insert, *arguments)
-            return
-        await driver.fetch(_together(self._insert, len(arguments), beside[0]), *arguments, *beside[1])
+        statements = list(beside)
+        if rows:
+            statements.insert(0, (self._insert, _columns(rows)))
+        given = [argument for _, arguments in statements for argument in arguments]
+        together = _together(tuple((change, len(arguments)) for change, arguments in statements))
+        await Driver.of(connection).fetch(together, *given)
+
+
+def _columns(rows: list[OutboxRow]) -> tuple[object, ...]:
+    return (
+        [row.id for row in rows],
+        [row.tenant for row in rows],
+        [row.subject for row in rows],
+        [orjson.dumps(row.headers).decode() for row in rows],
+        [row.payload for row in rows],
+        [row.entity for row in rows],
+    )
 
 
 @cache
-def _together(first: str, arguments: int, second: str) -> str:
-    """Both statements as one, the arguments of the second behind those of the first."""
-    moved = re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + arguments}", second)
-    return f"WITH first AS ({first}) {moved}"
+def _together(statements: tuple[tuple[str, int], ...]) -> str:
+    """All statements as one, the arguments of each behind those of the ones before."""
+    moved: list[str] = []
+    before = 0
+    for statement, arguments in statements:
+        moved.append(_behind(statement, before))
+        before += arguments
+    parts = ", ".join(f"part{place} AS ({statement})" for place, statement in enumerate(moved[:-1]))
+    return f"WITH {parts} {moved[-1]}" if parts else moved[-1]
+
+
+def _behind(statement: str, arguments: int) -> str:
+    """A statement whose arguments stand behind so many others."""
+    return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + arguments}", statement)
 
 
 def _correlation(message: Event | Command, cause: Delivery[Any] | None) -> UUID | None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected
+from services.gateway.answered import Answered
 from services.gateway.api.base import Resource
 from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
@@ -84,6 +85,7 @@ class Doors:
     tails: Tails
     recent: Recent
     rendered: Rendered[Experiment]
+    answered: Answered
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession

@@ -135,14 +135,6 @@ async def _carried_out(call: Call, deletion: UUID) -> Deletion:
     return render_deletion(found)
 
 
-async def refuse_doomed(connection: AsyncConnection, workspace: str) -> None:
-    """Raises Conflict where something would be made in a workspace that is being deleted."""
-    if await store.is_doomed(connection, workspace):
-        raise Conflict(
-            "workspace_deleting", f"workspace {workspace} is being deleted", hint="try again later"
-        )
-
-
 def _refuse_registered(registered: Any, what: str, force: bool) -> None:
     if not registered or force:
         return

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import orjson
@@ -46,21 +46,11 @@ async def claim(
     Raises:
         Conflict: the key was used for another request.
     """
-    key = call.idempotency_key
-    if key is None:
+    values = claimed_by(call, unit, request, operation_id, position)
+    if values is None:
         return None
-    mark = _fingerprint(call, request)
-    values = {
-        "tenant": call.tenant,
-        "operation": call.operation,
-        "key": key,
-        "fingerprint": mark,
-        "entity": operation_id,
-        "position": position,
-        "created_at": unit.now,
-    }
     earlier = await claim_key(unit.connection, values)
-    if earlier is not None and bytes(earlier.fingerprint) != mark:
+    if earlier is not None and bytes(earlier.fingerprint) != values["fingerprint"]:
         raise Conflict(
             "idempotency_key_reused",
             "this Idempotency-Key was used for another request within the last 24 hours",
@@ -70,7 +60,24 @@ async def claim(
     if earlier is None:
         return None
     call.note(code="repeated")
-    return Claimed(earlier.entity, earlier.position, _opened(call, key, earlier.response))
+    return Claimed(earlier.entity, earlier.position, _opened(call, values["key"], earlier.response))
+
+
+def claimed_by(
+    call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
+) -> dict[str, Any] | None:
+    """The claim of the call's key as a row; None where the call has none."""
+    if call.idempotency_key is None:
+        return None
+    return {
+        "tenant": call.tenant,
+        "operation": call.operation,
+        "key": call.idempotency_key,
+        "fingerprint": _fingerprint(call, request),
+        "entity": operation_id,
+        "position": position,
+        "created_at": unit.now,
+    }
 
 
 async def claim_apart(call: Call, request: Request, operation_id: UUID) -> Claimed | None:

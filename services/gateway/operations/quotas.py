@@ -68,9 +68,12 @@ async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> 
     return quota.model_copy(update={"warnings": warnings})
 
 
-async def check_open(call: Call, unit: Unit, workspace: str) -> None:
-    """Raises Conflict where one more experiment would be too many. The tenant's counter is held: nobody adds one meanwhile."""
-    most = await store.load_most_experiments(unit.connection, workspace)
+async def check_open(unit: Unit, most: Mapping[str, int]) -> None:
+    """Raises Conflict where one more experiment would be too many. The tenant's counter is held: nobody adds one meanwhile.
+
+    Args:
+        most: of open ones, by workspace; the tenant's own as "".
+    """
     for place, limit in most.items():
         count = await store.count_open(unit.connection, place or None)
         if count >= limit:

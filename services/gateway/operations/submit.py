@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from muster.config import ExperimentConfig
-from muster.errors import Rejected
+from muster.errors import Conflict, Rejected
 from services.gateway.api.base import JsonObject
 from services.gateway.api.experiments import CreateExperimentRequest, ExperimentDetail, ForkExperimentRequest
 from services.gateway.core.documents import merge_patch
@@ -22,14 +22,13 @@ from services.gateway.operations.checking import (
     one_source,
     unless_away,
 )
-from services.gateway.operations.deleting import refuse_doomed
 from services.gateway.operations.find import find_experiment
-from services.gateway.operations.once import claim, remember
+from services.gateway.operations.once import Claimed, claim, claimed_by
 from services.gateway.operations.quotas import check_open
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
-from services.gateway.store import experiments as store, registry
+from services.gateway.store import registry, submissions as store
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted
@@ -85,20 +84,44 @@ async def _submit(
     checked = await _check(call, submission)
     async with call.unit() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
-        earlier = await claim(call, unit, request, experiment_id)
-        if earlier is not None:
-            return ExperimentDetail.model_validate(earlier.response)
-        number = await store.next_number(unit.connection, call.tenant)
-        await check_open(call, unit, place.workspace or UNCATEGORIZED)
-        await refuse_doomed(unit.connection, place.workspace or UNCATEGORIZED)
+        begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
+        if isinstance(begun, Claimed):
+            return ExperimentDetail.model_validate(begun.response)
+        await check_open(unit, begun.most)
+        number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
-        await store.insert_submission(unit.connection, values)
         answer = render_experiment_detail(_Row(values))
-        await remember(call, unit.connection, answer)
+        unit.alongside(store.INSERT, store.row_of(values))
+        if call.idempotency_key is not None:
+            shown = answer.model_dump_json()
+            unit.alongside(store.ANSWER, call.tenant, call.operation, call.idempotency_key, shown)
         call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
     return answer
+
+
+async def _begin(
+    call: Call,
+    unit: Unit,
+    request: CreateExperimentRequest | ForkExperimentRequest,
+    experiment_id: ExperimentId,
+    workspace: str,
+) -> store.Begun | Claimed:
+    """A number for the experiment, or what the request made when it came before. Raises Conflict where the workspace is being deleted."""
+    claim_values = claimed_by(call, unit, request, experiment_id)
+    begun = await store.begin(unit.connection, call.tenant, workspace, claim_values)
+    if begun is None:
+        earlier = await claim(call, unit, request, experiment_id)
+        if earlier is not None:
+            return earlier
+        # Whoever had claimed it let it go in between: it is this request's now.
+        begun = await store.begin(unit.connection, call.tenant, workspace, None)
+    if begun is None or begun.is_doomed:
+        raise Conflict(
+            "workspace_deleting", f"workspace {workspace} is being deleted", hint="try again later"
+        )
+    return begun
 
 
 async def _check(call: Call, submission: _Submission) -> _Submission:
@@ -121,7 +144,10 @@ async def _check_code(call: Call, sha256: str | None) -> None:
         known = await registry.load_code(connection, sha256)
     if known is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=known.size_bytes)
-        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        asked = call.doors.answered.ask(
+            question, call.tenant, call.doors.validate_timeout_s, lambda told: told.known
+        )
+        target = await unless_away(asked)
         if target is None or target.known:
             return
     raise Rejected(

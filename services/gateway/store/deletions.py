@@ -39,12 +39,6 @@ async def load_open(connection: AsyncConnection, target: UUID) -> Row[Any] | Non
     return (await connection.execute(query)).one_or_none()
 
 
-async def is_doomed(connection: AsyncConnection, workspace: str) -> bool:
-    """Whether the tenant's workspace is being deleted."""
-    query = select(deletion.c.id).where(deletion.c.scope == "workspace", deletion.c.name == workspace, _OPEN)
-    return (await connection.execute(query.limit(1))).first() is not None
-
-
 async def load_due(connection: AsyncConnection) -> Sequence[UUID]:
     """Those that are not over; who was looked at longest ago first."""
     query = select(deletion.c.id).where(_OPEN).order_by(deletion.c.changed_at).limit(AT_ONCE)

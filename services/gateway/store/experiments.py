@@ -1,6 +1,6 @@
-"""Experiments, trials and runs as they are listed, and the submission itself; what is said of them comes by `projections`."""
+"""Experiments, trials and runs as they are listed; the submission is `submissions`, what is said of them comes by `projections`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -21,17 +21,15 @@ from sqlalchemy import (
     cast,
     false,
     func,
-    insert,
     literal_column,
     not_,
     or_,
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import counter, experiment, run, trial
+from services.gateway.store.tables import experiment, run, trial
 from services.gateway.store.terms import find_candidates, is_newest_first, load_newest
 from shared.expressions.fields import Field, Wanted
 from shared.expressions.sql import Cells, Part, condition, load_part
@@ -40,7 +38,6 @@ from shared.expressions.tree import Filter
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 _MARK = literal_column("gateway.experiment.xmin", BigInteger).label("mark")
 """The transaction that last changed the row."""
-Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +93,6 @@ TRIALS = Cells(
     },
 )
 """What of a trial a list can go by."""
-
-
-async def next_number(connection: AsyncConnection, tenant: UUID) -> int:
-    """The tenant's next running number; holds the counter's row until the end of the transaction, so that none is skipped."""
-    row = (
-        upsert(counter)
-        .values(tenant=tenant, experiments=1, events=0)
-        .on_conflict_do_update(index_elements=["tenant"], set_={"experiments": counter.c.experiments + 1})
-        .returning(counter.c.experiments)
-    )
-    number: int = (await connection.execute(row)).scalar_one()
-    return number
-
-
-async def insert_submission(connection: AsyncConnection, values: Values) -> None:
-    await connection.execute(insert(experiment).values(**values))
 
 
 async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:

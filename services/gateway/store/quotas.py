@@ -35,14 +35,6 @@ async def load_rates(connection: AsyncConnection) -> dict[str, float]:
     return {row.workspace: row.requests_per_s for row in await connection.execute(query)}
 
 
-async def load_most_experiments(connection: AsyncConnection, workspace: str) -> dict[str, int]:
-    """Of the workspace and of the tenant (the empty one), where somebody has said so."""
-    query = select(quota.c.workspace, quota.c.max_experiments).where(
-        quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
-    )
-    return {row.workspace: row.max_experiments for row in await connection.execute(query)}
-
-
 async def count_open(connection: AsyncConnection, workspace: str | None = None) -> int:
     """How many of the tenant's experiments, or of a workspace's, are not over: also those that the caller does not see."""
     places = (await connection.execute(_SEEN)).scalar_one()

@@ -1,5 +1,6 @@
 """What a unit of work hands to its relay, on a database that stores nothing."""
 
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -44,6 +45,9 @@ class NoConnection:
         self.sync_connection = self.connection = self.driver_connection = self
 
         self.asked: list[tuple[object, ...]] = []
+
+    def begin_nested(self) -> contextlib.AbstractAsyncContextManager[None]:
+        return contextlib.nullcontext()
 
     async def fetch(self, *asked: object) -> list[object]:
         self.asked.append(asked)
@@ -118,3 +122,19 @@ async def test_what_goes_alongside_takes_no_statement_of_its_own(emitting: bool)
     (asked,) = connection.asked
     assert asked[-2:] == ("a", "b") and "INSERT INTO log SELECT" in asked[0]
     assert ("$7, $8" in asked[0]) == emitting == ("gateway.outbox" in asked[0])
+
+
+async def test_several_that_go_alongside_are_one_statement_with_the_arguments_of_each() -> None:
+    units = Units(cast(Database, NoDatabase()), Hands(), "gateway", StoppedClock())
+    async with units.tenant(DEFAULT_TENANT) as unit:
+        unit.alongside("UPDATE kept SET answer = $2 WHERE key = $1", "k", "a")
+        with contextlib.suppress(KeyError):
+            async with unit.attempt():
+                unit.alongside("INSERT INTO undone SELECT $1", "u")
+                raise KeyError
+        unit.alongside("INSERT INTO log SELECT $1", "l")
+        unit.emit(changed(1))
+        connection = cast(Any, unit.connection)
+    (asked,) = connection.asked
+    assert asked[-3:] == ("k", "a", "l")
+    assert "answer = $8 WHERE key = $7" in asked[0] and asked[0].endswith("INSERT INTO log SELECT $9")

@@ -1,0 +1,62 @@
+"""The same question is asked once in a while; what was refused, or is not to be kept, is asked again."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from muster.errors import Rejected
+from services.gateway.answered import REMEMBERED_S, Answered
+from shared.ids import DEFAULT_TENANT, SITE, TenantId
+from shared.messages.experiments import Accepted, ValidateConfig
+from shared.messages.files import GetUploadUrl, UploadTarget
+
+ONE, OTHER = ValidateConfig(config={"name": "one"}), ValidateConfig(config={"name": "other"})
+CODE = GetUploadUrl(sha256="a" * 64, size_bytes=1)
+
+
+class Owner:
+    """Answers in turn what it is given."""
+
+    def __init__(self, *answers: BaseModel | Exception) -> None:
+        self.answers = list(answers)
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    async def ask(self, query: Any, tenant: TenantId, timeout_s: float) -> Any:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def accepted(word: str) -> Accepted:
+    return Accepted(warnings=(word,))
+
+
+async def test_the_same_question_of_the_same_tenant_is_asked_once_in_two_seconds() -> None:
+    owner = Owner(accepted("first"), accepted("other's"), accepted("of the site"), accepted("later"))
+    answered = Answered(owner, owner)  # type: ignore[arg-type]
+    said = [await answered.ask(ONE, DEFAULT_TENANT, 1.0) for _ in range(2)]
+    said += [await answered.ask(OTHER, DEFAULT_TENANT, 1.0), await answered.ask(ONE, SITE, 1.0)]
+    said += [await answered.ask(ONE, DEFAULT_TENANT, 1.0)]
+    assert [one.warnings[0] for one in said] == ["first", "first", "other's", "of the site", "first"]
+    owner.now_s = REMEMBERED_S
+    assert (await answered.ask(ONE, DEFAULT_TENANT, 1.0)).warnings == ("later",)
+
+
+async def test_a_refusal_is_not_remembered() -> None:
+    owner = Owner(Rejected("wrong", "it is wrong"), accepted("mended"))
+    answered = Answered(owner, owner)  # type: ignore[arg-type]
+    with pytest.raises(Rejected):
+        await answered.ask(ONE, DEFAULT_TENANT, 1.0)
+    assert (await answered.ask(ONE, DEFAULT_TENANT, 1.0)).warnings == ("mended",)
+
+
+async def test_code_that_is_missing_is_asked_for_again_and_code_that_is_there_is_not() -> None:
+    owner = Owner(UploadTarget(known=False), UploadTarget(known=True))
+    answered = Answered(owner, owner)  # type: ignore[arg-type]
+    told = [await answered.ask(CODE, DEFAULT_TENANT, 1.0, lambda one: one.known) for _ in range(3)]
+    assert [one.known for one in told] == [False, True, True]
