@@ -33,11 +33,21 @@ class _Carries(Protocol):
 
 
 class Waiter:
-    """One place where changes of a tenant are waited for; a change between two waits is not missed."""
+    """One place where changes of a tenant are waited for; a change between two waits is not missed.
 
-    def __init__(self) -> None:
+    Args:
+        about: the experiments and operations whose changes are waited for; None: any.
+    """
+
+    def __init__(self, about: frozenset[UUID] | None = None) -> None:
+        self._about = about
         self._changed = asyncio.Event()
         self._ended = False
+
+    def hear(self, about: Collection[UUID] | None) -> None:
+        """Wakes who waits, unless the change is of other things than they wait for; None: perhaps of any."""
+        if self._about is None or about is None or not self._about.isdisjoint(about):
+            self.wake()
 
     def wake(self) -> None:
         self._changed.set()
@@ -73,8 +83,9 @@ class Feed:
         await self._bus.subscribe(f"live.v{Hint.VERSION}.*.{_ENTITY}.*", self._on_hint)
 
     @contextmanager
-    def waiting(self, tenant: TenantId) -> Iterator[Waiter]:
-        waiter = Waiter()
+    def waiting(self, tenant: TenantId, about: frozenset[UUID] | None = None) -> Iterator[Waiter]:
+        """A waiter for the tenant's changes: of these experiments and refused operations, or (None) of any."""
+        waiter = Waiter(about)
         self._waiters[tenant].add(waiter)
         try:
             yield waiter
@@ -84,11 +95,11 @@ class Feed:
                 del self._waiters[tenant]
 
     @contextmanager
-    def waiting_for_answer(self, tenant: TenantId) -> Iterator[Waiter]:
+    def waiting_for_answer(self, tenant: TenantId, about: frozenset[UUID] | None = None) -> Iterator[Waiter]:
         """As `waiting`, for a caller who is answered by the change: what is projected then is projected at once."""
         self._answers += 1
         try:
-            with self.waiting(tenant) as waiter:
+            with self.waiting(tenant, about) as waiter:
                 yield waiter
         finally:
             self._answers -= 1
@@ -132,7 +143,7 @@ class Feed:
         """Wakes the tenant's waiters here and on the other replicas.
 
         Args:
-            about: the experiments that are another's view now than before; None: perhaps any.
+            about: the experiments that are another's view now than before, or the operations that were refused; None: perhaps any.
         """
         if about is not None and len(about) > _MOST_ABOUT:
             about = None
@@ -156,4 +167,4 @@ class Feed:
     def _wake(self, tenant: TenantId, about: Collection[UUID] | None) -> None:
         self.note(tenant, about)
         for waiter in self._waiters.get(tenant, ()):
-            waiter.wake()
+            waiter.hear(about)

@@ -1,10 +1,11 @@
 """Projections: what other services announce, as far as lists, names and the events' feed need it. Only newer versions are applied."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
+from weakref import WeakSet
 
 from services.gateway.core.webhooks import name_of
 from services.gateway.deletions import Deletions
@@ -51,6 +52,8 @@ class Projections:
     feed: Feed
     wake_sender: Callable[[], None]
     deletions: Deletions
+    _locking: WeakSet[Unit] = field(default_factory=WeakSet)
+    """The units of work that hold their tenant's lock."""
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
@@ -151,7 +154,8 @@ class Projections:
         for message in _messages(batch):
             await events.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
-        unit.then(partial(self.feed.changed, tenant, 0, ()))
+        refused = {message.operation_id for message in _messages(batch)}
+        unit.then(partial(self.feed.changed, tenant, 0, refused))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
@@ -172,7 +176,9 @@ class Projections:
         tenant = _tenant(unit)
         if tenant == SITE:
             raise Broken("an event of a tenant's entity came without its tenant")
-        await events.lock_feed(unit.connection, tenant)
+        if unit not in self._locking:
+            await events.lock_feed(unit.connection, tenant)
+            self._locking.add(unit)
         return tenant
 
     async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:

@@ -52,7 +52,7 @@ NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
 QUESTIONS_AT_ONCE = 256
-LINGER_S = 0.03
+LINGER_S = 0.1
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)

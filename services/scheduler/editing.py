@@ -84,15 +84,15 @@ class Editing:
                 unit.connection, wish.experiment_id, slots=wish.no_max_slots, trials=wish.no_max_trials
             )
         changes = wish.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
-        part = await edit_part(unit.connection, wish.experiment_id, changes)
-        if part is None:
+        edited = await edit_part(unit.connection, wish.experiment_id, changes)
+        if edited is None:
             raise NotFound(f"experiment {wish.experiment_id}")
+        part, version = edited
 
         async def take_up() -> None:
             self.cycle.edit(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
 
         unit.then(take_up)
-        version = await parts.next_version(unit.connection)
         return ranked(wish.experiment_id, part, version).model_copy(
             update={"operation_id": wish.operation_id}
         )

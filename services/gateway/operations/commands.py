@@ -64,12 +64,14 @@ async def wait_for(
     look: Callable[[AsyncConnection], Awaitable[T | None]],
     sent_for: TenantId | None = None,
     about: UUID | None = None,
+    is_new: bool = False,
 ) -> T | None:
     """What `look` finds once the command has worked; None when no answer came within the time for it.
 
     Args:
         sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
         about: the experiment that it changes; None: perhaps any.
+        is_new: it was sent just now, so that nothing can be found yet.
 
     Raises:
         MusterError: the owner refused.
@@ -77,7 +79,10 @@ async def wait_for(
     clock = call.doors.clock
     tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
-    with call.doors.feed.waiting_for_answer(tenant) as waiter:
+    awaited = None if about is None else frozenset({about, operation_id})
+    with call.doors.feed.waiting_for_answer(tenant, awaited) as waiter:
+        if is_new:
+            await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
         while True:
             async with call.doors.database.looking(tenant) as connection:
                 found = await look(connection)

@@ -62,7 +62,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     call.note(before=render_experiment_detail(row))
     await send(call, command)
     try:
-        found = await wait_for(call, command.operation_id, look, about=row.id)
+        found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
     except NotFound:
         raise Conflict(
             "not_queued",

@@ -103,7 +103,7 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
 
     call.note(before=render_experiment(row))
     await send(call, command)
-    found = await wait_for(call, command.operation_id, look)
+    found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
     if found is None:
         now = render_experiment(await find_experiment(call, str(row.id)))
         raise await deferred(call, command.operation_id, entity=row.id, version=before, present=now)
@@ -120,7 +120,7 @@ async def taken_up(call: Call, row: Any) -> None:
         now = await store.load_experiment(connection, row.id)
         return now if now is not None and now.version > 0 else None
 
-    if await wait_for(call, row.id, look) is None:
+    if await wait_for(call, row.id, look, about=row.id) is None:
         raise Transient("the searcher has not taken the experiment up yet", 1.0, "still_working")
 
 

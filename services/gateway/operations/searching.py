@@ -51,7 +51,7 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
 
     call.note(before=render_experiment_detail(row))
     await send(call, command)
-    found = await wait_for(call, command.operation_id, look)
+    found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
     if found is None:
         now = render_experiment_detail(await find_experiment(call, str(row.id)))
         raise await deferred(call, command.operation_id, entity=row.id, present=now)

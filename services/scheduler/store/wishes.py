@@ -36,7 +36,8 @@ _EDIT_PART = text(
     "UPDATE scheduler.part SET priority = coalesce(:priority, priority), weight = coalesce(:weight, weight),"
     " max_slots = coalesce(:max_slots, max_slots), max_trials = coalesce(:max_trials, max_trials),"
     " pool = coalesce(:pool, pool) WHERE experiment = :experiment"
-    " RETURNING experiment, priority, weight, max_slots, pool, max_trials"
+    " RETURNING experiment, priority, weight, max_slots, pool, max_trials,"
+    " CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS version"
 )
 _KNOWN = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
@@ -101,10 +102,12 @@ async def load_parts(
     return {ExperimentId(row.experiment): _part_of(row) for row in found}
 
 
-async def edit_part(connection: AsyncConnection, experiment: ExperimentId, changes: Row) -> Part | None:
-    """Changes what is given (None leaves as is); None: no such experiment here."""
+async def edit_part(
+    connection: AsyncConnection, experiment: ExperimentId, changes: Row
+) -> tuple[Part, int] | None:
+    """Changes what is given (None leaves as is), and returns what stands with its version, as `parts.next_version` says it; None: no such experiment here."""
     found = (await connection.execute(_EDIT_PART, {"experiment": experiment, **changes})).one_or_none()
-    return _part_of(found) if found else None
+    return (_part_of(found), found.version) if found else None
 
 
 async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> dict[TrialId, Trial]:

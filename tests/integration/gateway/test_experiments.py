@@ -143,12 +143,13 @@ async def test_what_the_owners_refuse_is_told_and_nothing_is_left(
     others.say(
         ValidatePlacement, Rejected("pool_unknown", "there is no pool 'tpu'", "resources.resource_pool")
     )
-    refused = await api.post("/v1/experiments", json={"config_yaml": CONFIG})
+    elsewhere = {"config_yaml": f"{CONFIG}resources: {{resource_pool: tpu}}\n"}
+    refused = await api.post("/v1/experiments", json=elsewhere)
     others.say(ValidatePlacement, Placeable(warnings=("slow",)))
     assert refused.status_code == 422
     assert refused.json()["code"] == "pool_unknown" and refused.json()["place"] == "resources.resource_pool"
     assert (await create(api))["number"] == before + 1
-    assert (await create(api))["warnings"] == ["slow"]
+    assert (await create(api, **elsewhere))["warnings"] == ["slow"]
     others.say(ValidatePlacement, Placeable())
 
 

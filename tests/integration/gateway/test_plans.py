@@ -97,7 +97,7 @@ async def test_what_a_submission_would_be_refused_for_a_plan_is_refused_for(
         assert answer.json()["place"] == place, answer.text
     others.say(ValidateConfig, Rejected("invalid_value", "no point meets it", "constraints[0]"))
     for path in ("/v1/plans", "/v1/experiments"):
-        answer = await api.post(path, json={"config": CONFIG})
+        answer = await api.post(path, json={"config": {**CONFIG, "name": "unmet"}})
         assert answer.json()["place"] == "constraints[0]", path
     others.say(ValidateConfig, Accepted())
     others.say(
