@@ -1,62 +1,45 @@
 """Posts to addresses that tenants name: of the internet, and of networks that the site allows. Nothing inside is reached, whatever a name resolves to."""
 
-import asyncio
 import socket
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from services.gateway.core.addresses import Address, Network, is_named, is_outside, parse_address
 from services.gateway.core.webhooks import Attempt
+from services.gateway.outward import INSIDE, Outward
 from shared.errors import Rejected
-
-INSIDE = "the address is of an internal network, which the site does not allow"
-_RESOLVERS = 8
-_HEADER_BYTES = 8190
-
-
-class InsideError(OSError):
-    """The address may not be called."""
-
-    def __init__(self) -> None:
-        super().__init__(INSIDE)
 
 
 class Poster:
-    """Makes one request for each post and reads nothing of the answer but its status: no redirect, no cookie, no proxy, no shared connection.
-
-    Each address is judged when its socket is made, behind all names and spellings: what was judged is what is connected to.
-    """
+    """Makes one request for each post and reads nothing of the answer but its status, at addresses that `Outward` lets through."""
 
     def __init__(self, networks: Sequence[Network], timeout_s: float) -> None:
         self._networks = tuple(networks)
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._resolver = _Resolver()
+        self._outward = Outward(self._networks)
 
     async def __aenter__(self) -> Self:
-        self._plain = self._session(self._plain_socket)
-        self._secure = self._session(self._secure_socket)
+        await self._outward.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._plain.close()
-        await self._secure.close()
-        self._resolver.pool.shutdown(wait=False, cancel_futures=True)
+        await self._outward.__aexit__(kind, error, trace)
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Attempt:
         """What came of it; trouble of any kind is told in words that say nothing of networks inside."""
         try:
             target = check_url(url, self._networks)
-            session = self._secure if target.scheme == "https" else self._plain
-            async with session.post(target, headers=headers, data=body, allow_redirects=False) as answer:
+            post = self._outward.session(target.scheme).post
+            async with post(
+                target, headers=headers, data=body, allow_redirects=False, timeout=self._timeout
+            ) as answer:
                 answer.close()
                 return _attempt_of(answer)
         except Rejected as error:
@@ -71,33 +54,6 @@ class Poster:
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return Attempt(error=INSIDE if INSIDE in str(error) else "no connection came about, or no answer")
-
-    def _session(self, sockets: Any) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            resolver=self._resolver, use_dns_cache=False, force_close=True, limit=0, socket_factory=sockets
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            timeout=self._timeout,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            auto_decompress=False,
-            max_line_size=_HEADER_BYTES,
-            max_field_size=_HEADER_BYTES,
-        )
-
-    def _plain_socket(self, found: Any) -> socket.socket:
-        """Unencrypted, within the networks that the site names alone."""
-        return _socket(found, allowed=self._is_named(found[4][0]))
-
-    def _secure_socket(self, found: Any) -> socket.socket:
-        address = parse_address(found[4][0])
-        allowed = address is not None and is_outside(address)
-        return _socket(found, allowed=allowed or self._is_named(found[4][0]))
-
-    def _is_named(self, text: str) -> bool:
-        address = parse_address(text)
-        return address is not None and is_named(address, self._networks)
 
 
 def check_url(url: str, networks: Sequence[Network]) -> URL:
@@ -130,31 +86,6 @@ def check_url(url: str, networks: Sequence[Network]) -> URL:
     return found
 
 
-class _Resolver(AbstractResolver):
-    """Looks names up on threads of its own: one whose servers answer slowly holds up nothing else."""
-
-    def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(_RESOLVERS, "webhook-names")
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(
-            self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
-        )
-        return [
-            ResolveResult(
-                hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for kind, _, protocol, _, address in found
-        ]  # fmt: skip
-
-    async def close(self) -> None:
-        """The pool is closed with the poster, which two sessions share it in."""
-
-
 def _numeric(host: str) -> Address | None:
     """The address that a host is in one of the many spellings of numbers, such as `127.1` or `0x7f000001`; None for a name."""
     try:
@@ -162,12 +93,6 @@ def _numeric(host: str) -> Address | None:
     except (OSError, UnicodeError):
         return None
     return parse_address(str(found[0][4][0]))
-
-
-def _socket(found: Any, *, allowed: bool) -> socket.socket:
-    if not allowed:
-        raise InsideError
-    return socket.socket(found[0], found[1], found[2])
 
 
 def _attempt_of(answer: aiohttp.ClientResponse) -> Attempt:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
@@ -13,6 +15,7 @@ from muster.errors import Transient
 from services.gateway.core import jwts
 from services.gateway.core.jwts import Claims, Expected, KeyDocument, NotValid
 from services.gateway.core.tickets import Secrets
+from services.gateway.outward import INSIDE, Outward
 from services.gateway.sign_in_file import ProviderSection, check_address
 from shared.clock import Clock
 
@@ -52,13 +55,22 @@ class _Known:
 class Providers:
     """All providers of the site, by name and by what they sign."""
 
-    def __init__(
-        self, sections: Mapping[str, ProviderSection], http: aiohttp.ClientSession, clock: Clock
-    ) -> None:
+    def __init__(self, sections: Mapping[str, ProviderSection], clock: Clock) -> None:
         self._sections = sections
-        self._http = http
+        self._outward = {name: Outward(one.reachable, reads=True) for name, one in sections.items()}
         self._clock = clock
         self._known = {name: _Known() for name in sections}
+
+    async def __aenter__(self) -> Self:
+        for one in self._outward.values():
+            await one.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for one in self._outward.values():
+            await one.__aexit__(kind, error, trace)
 
     def get(self, name: str) -> ProviderSection | None:
         return self._sections.get(name)
@@ -97,7 +109,7 @@ class Providers:
         known = self._known[name]
         if known.described is None:
             issuer = self._sections[name].issuer
-            known.described = _described(issuer, await self._fetch(_well_known(issuer)))
+            known.described = _described(issuer, await self._fetch(name, _well_known(issuer)))
         return known.described
 
     async def redeem(self, name: str, code: str, redirect: str, secrets: Secrets) -> Claims:
@@ -122,7 +134,7 @@ class Providers:
             auth = aiohttp.BasicAuth(client_id, secret)
         elif secret is not None:
             form["client_secret"] = secret
-        answer = await self._fetch(described.token_endpoint, form, auth)
+        answer = await self._fetch(name, described.token_endpoint, form, auth)
         token = answer.get("id_token")
         if not isinstance(token, str) or not jwts.is_jwt(token):
             raise NotValid(f"no id_token, but {answer.get('error', 'nothing')}")
@@ -150,7 +162,7 @@ class Providers:
             known.asked_at_s = now_s
             try:
                 described = await self.describe(name)
-                document = await self._fetch(described.jwks_uri)
+                document = await self._fetch(name, described.jwks_uri)
             except Transient as error:
                 _log.warning("a provider's keys cannot be had", provider=name, reason=str(error))
                 if now_s - known.keys_at_s < KEYS_KEPT_S:
@@ -162,13 +174,18 @@ class Providers:
             return known.keys
 
     async def _fetch(
-        self, url: str, form: Mapping[str, str] | None = None, auth: aiohttp.BasicAuth | None = None
+        self,
+        name: str,
+        url: str,
+        form: Mapping[str, str] | None = None,
+        auth: aiohttp.BasicAuth | None = None,
     ) -> Mapping[str, Any]:
         """A JSON object: small, soon, and from where it was asked for."""
         verb = "GET" if form is None else "POST"
         options: dict[str, Any] = {"timeout": _TIMEOUT, "allow_redirects": False, "data": form, "auth": auth}
+        session = self._outward[name].session(urlsplit(url).scheme)
         try:
-            async with self._http.request(
+            async with session.request(
                 verb, url, headers={"Accept": "application/json"}, **options
             ) as answer:
                 body = await answer.content.read(_MOST_BYTES + 1)
@@ -176,7 +193,7 @@ class Providers:
                     body += more
                 status = answer.status
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away") from None
+            raise _unreached(url, error) from None
         try:
             document = orjson.loads(body) if len(body) <= _MOST_BYTES else None
         except orjson.JSONDecodeError:
@@ -185,6 +202,13 @@ class Providers:
         if not is_read or not isinstance(document, dict):
             raise Transient(f"{url} answered with status {status} and no description", code="provider_away")
         return document
+
+
+def _unreached(url: str, error: Exception) -> Transient:
+    if INSIDE in str(error):
+        said = f"{url} was not called: {INSIDE} by `networks` of the provider in its sign-in file"
+        return Transient(said, code="provider_away")
+    return Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away")
 
 
 def _away(name: str) -> Transient:

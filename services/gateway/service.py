@@ -110,7 +110,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
-    providers = Providers(rules.providers, http, clock)
+    providers = await process.enter(Providers(rules.providers, clock))
     passwords = Passwords(derive_key(pepper, "password")) if own.passwords else None
     sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
     doors = make_doors(

@@ -1,17 +1,20 @@
 """The file that says who vouches for whom: providers (OpenID Connect) of tenants, and client certificates of programs. `docs/sign-in.md` shows one."""
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, IPvAnyNetwork, ValidationError, model_validator
 
 from muster.errors import Rejected
+from services.gateway.core.addresses import Network
 from services.gateway.core.permissions import OPERATOR, ROLES
 from shared.settings import LOOPBACK, Section
 
 SETTING = "MUSTER_GATEWAY__SIGN_IN_FILE"
+_HERE = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 Line = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -40,6 +43,14 @@ class ProviderSection(Section):
     groups_claim: Line = "groups"
     groups: dict[str, str] = {}
     """The provider's groups and ours that they mean; in these, members are who the provider says."""
+    networks: tuple[IPvAnyNetwork, ...] = ()
+    """Internal networks in which its description, its keys and its tokens may be asked for; else they are fetched from the internet alone."""
+
+    @property
+    def reachable(self) -> tuple[Network, ...]:
+        """Where inside it may be asked: a provider on this machine is named as one by its issuer."""
+        here = urlsplit(self.issuer).hostname in LOOPBACK
+        return (*self.networks, *(_HERE if here else ()))
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

@@ -67,6 +67,8 @@ class Issuer:
     nonce: str | None = None
     challenge: str = ""
     asked_for_keys: int = 0
+    keys_at: str | None = None
+    """Where its description says that its keys are; None: where they are."""
 
     def application(self) -> web.Application:
         app = web.Application()
@@ -85,7 +87,7 @@ class Issuer:
                 "issuer": self.url,
                 "authorization_endpoint": f"{self.url}/authorize",
                 "token_endpoint": f"{self.url}/token",
-                "jwks_uri": f"{self.url}/keys",
+                "jwks_uri": self.keys_at or f"{self.url}/keys",
                 "authorization_response_iss_parameter_supported": True,
             }
         )

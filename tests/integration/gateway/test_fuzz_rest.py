@@ -76,6 +76,7 @@ def only(names: set[str]) -> Iterator[str]:
         yield from ("--include-operation-id", name)
 
 
+@pytest.mark.timeout(1500 if "FULL" in os.environ else 300)
 async def test_no_answer_is_another_than_the_document_says(seeded: Gateway, tmp_path: Path) -> None:
     usual = {row.name for row in OPERATIONS} - STREAMS - ENDING
     await run(seeded, tmp_path, "--phases", "fuzzing", *only(usual))

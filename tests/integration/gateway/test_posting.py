@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from services.gateway.core.webhooks import Attempt
-from services.gateway.posting import INSIDE, Poster
+from services.gateway.outward import INSIDE
+from services.gateway.posting import Poster
 from tests.integration.gateway.receiving import receiving
 
 Answers = dict[str, list[list[str]]]

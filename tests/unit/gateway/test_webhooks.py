@@ -30,23 +30,12 @@ from services.gateway.core.webhooks import (
 from services.gateway.posting import check_url
 from shared.errors import Broken, Rejected
 from shared.messages import experiments
+from tests.support.addresses import INSIDE_HOSTS
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 TENANT, EXPERIMENT = uuid4(), uuid4()
 HERE = Scene("vision", "detect", ("nightly",), EXPERIMENT, 31, "mnist")
 PATIENCE = Patience(timedelta(seconds=5), timedelta(hours=1), timedelta(days=1))
-
-INSIDE_HOSTS = [
-    "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0",
-    "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1", "100.100.100.200",
-    "169.254.169.254", "0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "169.254.43518",
-    "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "localhost", "LOCALHOST.",
-    "a.localhost", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
-    "[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::a00:1]",
-    "[fe80::1]", "[fe80::1%25eth0]", "[fec0::1]", "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]",
-    "[2002:7f00:1::]", "[2001:0:53aa:64c:0:0:80ff:fffe]", "[2001:db8::1]", "[100::1]", "[3fff::1]",
-    "１２７.０.０.１", "127。0。0。1", "①②⑦.0.0.1",
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("host", INSIDE_HOSTS)
