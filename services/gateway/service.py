@@ -8,7 +8,6 @@ from pathlib import Path
 
 import aiohttp
 import structlog
-from aiohttp import web
 from redis.asyncio import Redis
 
 from services.gateway import secrets_files
@@ -20,24 +19,20 @@ from services.gateway.core.buckets import Rate
 from services.gateway.core.permissions import ADMIN, OPERATOR
 from services.gateway.core.tokens import derive_key, hash_token
 from services.gateway.deletions import Deletions
+from services.gateway.doors import DoorKeeper, tls_of
 from services.gateway.feed import Feed
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
 from services.gateway.operations.call import Doors, Keys, SignIn
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.render_experiments import render_experiment
-from services.gateway.operations.table import OPERATIONS
 from services.gateway.passwords import Passwords
 from services.gateway.posting import Poster
 from services.gateway.providers import Providers
 from services.gateway.rates import Limiter
 from services.gateway.recent import Recent
 from services.gateway.rendered import Rendered
-from services.gateway.rest.app import Rest, RestSettings
-from services.gateway.rest.connections import Connections, most_connections
-from services.gateway.rest.dashboard import load_dashboard
-from services.gateway.rest.openapi import API_VERSION, render_openapi
-from services.gateway.rpc.server import Rpc
+from services.gateway.rest.openapi import API_VERSION
 from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.sign_in_file import load_sign_in
@@ -52,7 +47,6 @@ from services.gateway.store import (
 )
 from services.gateway.streams import OpenStreams
 from services.gateway.tails import Tails
-from services.gateway.tls import Tls, TlsFiles
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
@@ -65,9 +59,7 @@ from shared.process import Process
 LINGER_S = 0.03
 """Projections may be as late as nobody sees, and cost a transaction for several events instead of one each; none is while a command waits for its answer."""
 _SWEEP_EVERY = timedelta(minutes=10)
-_CERTIFICATES_EVERY = timedelta(seconds=5)
 _KEYS_KEPT = timedelta(hours=24)
-_CLOSE_S = 3.0
 _log = structlog.get_logger()
 
 
@@ -81,18 +73,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     keys = Keys(*(derive_key(pepper, name) for name in names))
     rules = load_sign_in(own.sign_in_file)
     await ensure_admin(database, own.admin_token_file, keys, clock)
-
-    bus = await process.enter(
-        await process.reach(
-            "nats", lambda: Bus.connect(settings.nats.url, "gateway", settings.nats.credentials)
-        )
-    )
-    relay = Relay(bus, database, "gateway", clock)
-    units = Units(database, relay, "gateway", clock)
-    feed = Feed(bus)
-    await feed.start()
-    process.start("relay", relay.run, relay.flush)
-    process.check("bus", lambda: bus.connected)
+    bus, units, feed = await _connect(settings, process, database, clock)
 
     poster = await process.enter(Poster(own.webhooks.networks, own.webhooks.timeout_s))
     sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
@@ -113,30 +94,34 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     providers = await process.enter(Providers(rules.providers, clock))
     passwords = Passwords(derive_key(pepper, "password")) if own.passwords else None
     sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
-    doors = make_doors(
-        settings,
-        database,
-        units,
-        bus,
-        feed,
-        clock,
-        keys,
-        http,
-        auditor,
-        (sender.wake, deletions.wake),
-        sign_in,
-    )
+    wakes = (sender.wake, deletions.wake)
+    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in)
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
     front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s, streams)
-    tls = _tls(own)
-    if tls is not None:
-        process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
-    keeper = _DoorKeeper(front, own, feed, tls)
+    keeper = DoorKeeper(front, own, feed, tls_of(own))
     await keeper.open()
-    process.start("doors", keeper.run, keeper.close)
+    keeper.start(process)
     process.mark_ready()
+
+
+async def _connect(
+    settings: GatewaySettings, process: Process, database: Database, clock: Clock
+) -> tuple[Bus, Units, Feed]:
+    """The bus, what is committed and then told on it, and what wakes those who wait."""
+    bus = await process.enter(
+        await process.reach(
+            "nats", lambda: Bus.connect(settings.nats.url, "gateway", settings.nats.credentials)
+        )
+    )
+    relay = Relay(bus, database, "gateway", clock)
+    units = Units(database, relay, "gateway", clock)
+    feed = Feed(bus)
+    await feed.start()
+    process.start("relay", relay.run, relay.flush)
+    process.check("bus", lambda: bus.connected)
+    return bus, units, feed
 
 
 def _consume(process: Process, bus: Bus, units: Units, feed: Feed, handlers: Handlers) -> None:
@@ -216,56 +201,6 @@ def make_doors(
         auditor=auditor,
         sign_in=sign_in,
     )
-
-
-class _DoorKeeper:
-    """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
-
-    def __init__(self, front: Front, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
-        self._own = own
-        self._tls = tls
-        self._feed = feed
-        body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
-        hosts = frozenset(own.allowed_hosts)
-        limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
-        self._rest = Rest(front, limits, render_openapi(OPERATIONS))
-        self._rpc = Rpc(front, own.proxies)
-        self._closing = asyncio.Event()
-
-    async def open(self) -> None:
-        """Raises OSError for a port that is in use."""
-        own = self._own
-        self._runner = web.AppRunner(
-            self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
-        )
-        await self._runner.setup()
-        connections = Connections(
-            most_connections(own.max_connections), own.body_timeout_s, self._rest.refuse_malformed
-        )
-        context = self._tls.context if self._tls else None
-        self._site = await connections.serve(self._runner, own.host, own.port, context)
-        credentials = self._tls.credentials() if self._tls else None
-        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
-        await self._server.start()
-        await self._rpc.show_serving(True)
-        _log.info("the doors are open", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))
-
-    async def run(self) -> None:
-        """Until `close`: takes no new call then, sends streams away, and answers the calls in hand."""
-        await self._closing.wait()
-        await self._rpc.show_serving(False)
-        self._feed.end()
-        self._site.close()
-        await asyncio.gather(self._runner.cleanup(), self._server.stop(_CLOSE_S))
-
-    async def close(self) -> None:
-        self._closing.set()
-
-
-def _tls(own: GatewaySection) -> Tls | None:
-    if own.tls_certificate_file is None or own.tls_key_file is None:
-        return None
-    return Tls(TlsFiles(own.tls_certificate_file, own.tls_key_file, own.client_ca_file))
 
 
 def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
