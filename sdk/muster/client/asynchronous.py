@@ -271,6 +271,14 @@ class AsyncClient(AsyncNoun[Client]):
         self._noun.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
+    def only(self, *fields: str) -> "AsyncClient":
+        """Return the same client for reading these fields alone: `client.only("number", "best.value").experiments.list()`.
+
+        Of what is listed they are fields of the items. What was not asked for is not there: to read it raises AttributeError.
+        What changes something, streams and tables answer as ever.
+        """
+        return AsyncClient(self._noun.only(*fields))
+
     def drive(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
         """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
         return self._noun.drive_async(experiment, driver)

@@ -96,6 +96,14 @@ class Client:
         """Close the connections."""
         self._transport.close()
 
+    def only(self, *fields: str) -> "Client":
+        """Return the same client for reading these fields alone: `client.only("number", "best.value").experiments.list()`.
+
+        Of what is listed they are fields of the items. What was not asked for is not there: to read it raises AttributeError.
+        What changes something, streams and tables answer as ever.
+        """
+        return Client(self._transport.only(*fields))
+
     def me(self) -> models.Me:
         """Return who the caller is."""
         return self._transport.get(models.Me, "/v1/me")

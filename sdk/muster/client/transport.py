@@ -5,15 +5,17 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
 import httpx
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from muster.client.failures import LONGEST_WAIT_S, problem_of, reached, wait_s
+from muster.client.partial import read_partial
 from muster.client.settings import Address
 from muster.errors import Broken, Rejected, Transient
 
@@ -68,6 +70,7 @@ class Transport:
     ) -> None:
         self.address = address
         self.attempts = attempts
+        self.fields = ""
         self._sleep = sleep
         self._http = http or httpx.Client(timeout=TIMEOUT, follow_redirects=False)
         self._headers = {"User-Agent": USER_AGENT}
@@ -77,6 +80,12 @@ class Transport:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def only(self, *fields: str) -> "Transport":
+        """Return the same, which asks for these fields alone where it reads; it shares the connections."""
+        other = copy(self)
+        other.fields = ",".join(fields)
+        return other
 
     def get(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
         """Return what `GET path` answers."""
@@ -108,11 +117,16 @@ class Transport:
         Raises:
             MusterError: The problem that the gateway states, or `Transient` when it cannot be reached.
         """
+        is_partial = bool(self.fields) and call.method == "GET"
+        if is_partial:
+            call = replace(call, query={**(call.query or {}), "fields": self.fields})
         answer = self._retried(call)
         content = answer.content
         if "preference-applied" in answer.headers:
             content = self._settled(answer)
         try:
+            if is_partial and issubclass(model, BaseModel):
+                return read_partial(model, content)
             return model.model_validate_json(content or b"{}")
         except ValidationError as error:
             fields = ", ".join(".".join(map(str, item["loc"])) for item in error.errors()[:5])
