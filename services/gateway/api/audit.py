@@ -74,7 +74,10 @@ class ExportAuditRequest(Request):
     """Which part of the chain; whole records without a gap, so that it can be verified."""
 
     since: datetime | None = None
-    until: datetime | None = Field(default=None, description="Before that.")
+    until: datetime | None = Field(
+        default=None,
+        description="Before that. Of records sealed between others of the span the time does not matter.",
+    )
     after: Annotated[int, Field(ge=0)] = Field(default=0, description="Only records behind this sequence.")
 
 
