@@ -16,12 +16,13 @@ from muster.cli.options import (
     EXPERIMENT,
     ExperimentStates,
     Filter,
+    Follow,
     Names,
     Number,
     Overrides,
     Sort,
 )
-from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table, warn
+from muster.cli.output import busy, bytes_bar, emit, emit_each, facts, note, out, table, warn
 from muster.cli.policy import TEMPLATE
 from muster.cli.sources import code_folder, read_source
 from muster.cli.steering import add_steering
@@ -146,11 +147,17 @@ def metrics(
     group: Annotated[
         str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
     ] = None,
+    follow: Follow = False,
 ) -> None:
-    """Show the metrics of the best trials."""
-    from muster.cli.views import series_rows
+    """Show the metrics of the best trials; with --follow what all trials report, as it comes."""
+    from muster.cli.views import print_value, series_rows
     from muster.client import connect
 
+    if follow:
+        with connect() as client:
+            values = client.experiments.follow_metrics(experiment, names=name or (), group=group)
+            emit_each(values, print_value, "the experiment has ended, and reported nothing of that name")
+        return
     with connect() as client:
         found = client.experiments.metrics(experiment, names=name or (), group=group)
         numbers = {trial.id: trial.number for trial in client.trials.list(experiment)}

@@ -117,6 +117,7 @@ def print_value(value: "BaseModel") -> None:
     from muster.client.models import ReportedValue
 
     assert isinstance(value, ReportedValue)
-    text = Text.assemble((f"step {value.step}  ", "dim"), f"{value.group}.{value.name}  ")
+    whose = "" if value.trial_number is None else f"trial {value.trial_number}  "
+    text = Text.assemble((f"{whose}step {value.step}  ", "dim"), f"{value.group}.{value.name}  ")
     text.append(Text.from_markup(cell(value.value)))
     console().print(text, soft_wrap=True)

@@ -60,6 +60,7 @@ class AsyncExperiments(AsyncNoun[Experiments]):
     delete = awaited(Experiments.delete)
     wait = awaited(Experiments.wait)
     metrics = awaited(Experiments.metrics)
+    follow_metrics = streamed(Experiments.follow_metrics)
     logs = listed(Experiments.logs)
     follow_logs = streamed(Experiments.follow_logs)
     events = streamed(Experiments.events)

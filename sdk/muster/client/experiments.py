@@ -259,6 +259,23 @@ class Experiments:
         query = {"trial": chosen, "name": names, "group": group, "max_points": max_points}
         return self._transport.get(models.ExperimentMetrics, f"{_path(experiment)}/metrics", query)
 
+    def follow_metrics(
+        self,
+        experiment: Reference,
+        *,
+        names: Sequence[str] = (),
+        group: str | None = None,
+        from_now: bool = False,
+        after: str | None = None,
+    ) -> Iterator[models.ReportedValue]:
+        """Yield what all trials of an experiment report as it comes, those that begin meanwhile too, without a gap over broken connections, until it has ended.
+
+        A record of which a break came in the midst is told again. `after`: a value's cursor; `from_now`: not what was reported already.
+        """
+        query: Query = {"name": names, "group": group, "from_now": from_now}
+        path = f"{_path(experiment)}/metrics/follow"
+        return follow(self._transport, models.ReportedValue, path, query, after)
+
     def logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""
         query = log_query(wanted, wanted.get("tail"))

@@ -1706,6 +1706,7 @@ class ReportedValue(Resource):
 
     cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
     trial: UUID
+    trial_number: int | None = None
     run: int
     group: str
     name: str

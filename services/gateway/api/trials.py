@@ -239,6 +239,7 @@ class ReportedValue(Resource):
 
     cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
     trial: UUID
+    trial_number: int | None = None
     run: int
     group: str
     name: str
@@ -254,6 +255,16 @@ class FollowTrialMetricsRequest(Request):
     name: Annotated[list[MetricName], Field(max_length=64)] = []
     group: Annotated[str | None, Field(max_length=100)] = None
     after: Annotated[str | None, Field(max_length=100)] = None
+    from_now: bool = Field(default=False, description="Without `after`: only what comes from now on.")
+
+
+class FollowExperimentMetricsRequest(Request):
+    """What all trials of an experiment report, those that begin meanwhile too, until it has ended; each trial's values come in their order, and those of several as they come."""
+
+    experiment: Reference
+    name: Annotated[list[MetricName], Field(max_length=64)] = []
+    group: Annotated[str | None, Field(max_length=100)] = None
+    after: Annotated[str | None, Field(max_length=6000)] = None
     from_now: bool = Field(default=False, description="Without `after`: only what comes from now on.")
 
 

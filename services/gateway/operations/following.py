@@ -4,10 +4,14 @@ from collections.abc import AsyncIterator
 from functools import partial
 from uuid import UUID
 
-from services.gateway.api.trials import FollowTrialMetricsRequest, ReportedValue
+from services.gateway.api.trials import (
+    FollowExperimentMetricsRequest,
+    FollowTrialMetricsRequest,
+    ReportedValue,
+)
 from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_place, with_places
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import find_trial
+from services.gateway.operations.find import Row, find_trial
 from services.gateway.operations.patience import Patience
 from services.gateway.operations.render import finite, to_time
 from services.gateway.tails import Page, Told
@@ -19,11 +23,12 @@ async def follow_trial_metrics(
     call: Call, request: FollowTrialMetricsRequest
 ) -> AsyncIterator[ReportedValue]:
     """Streams what a trial reports, in the order of its reporting, until the trial has ended."""
-    trial: UUID = (await find_trial(call, request.trial)).id
+    row = await find_trial(call, request.trial)
+    trial: UUID = row.id
     place = await _start(call, trial, request)
     if call.announce is not None:
         await call.announce(str(place))
-    read = partial(_read, call, trial, Patience(call))
+    read = partial(_read, call, row, Patience(call))
     waiting = partial(call.doors.feed.waiting_for, call.tenant, "metrics", trial)
     with call.doors.tails.following((*call.view, trial), place, read, waiting) as tail:
         while True:
@@ -33,7 +38,7 @@ async def follow_trial_metrics(
             else:
                 told, end = tail.since(place), tail.end
             for one in told:
-                if _is_wanted(one.item, request):
+                if is_wanted(one.item, request):
                     yield one.item
             place = max(place, end)
             if not await tail.more(place):
@@ -44,29 +49,34 @@ async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) ->
     after = call.last_event_id or request.after
     if after is not None:
         return read_place(after)
-    return place_of((await _ask(call, trial, BEGIN, from_now=True)).end) if request.from_now else BEGIN
+    return (
+        place_of((await ask_reported(call, trial, BEGIN, from_now=True)).end) if request.from_now else BEGIN
+    )
 
 
-async def _read(call: Call, trial: UUID, patience: Patience, after: Place) -> Page[Place, ReportedValue]:
+async def _read(call: Call, trial: Row, patience: Patience, after: Place) -> Page[Place, ReportedValue]:
     # Looked at before: what a trial reported until its end is there then, but for what is still on its way.
-    is_final = bool((await find_trial(call, str(trial))).changed["final"])
-    found = await _ask(call, trial, after)
+    is_final = bool((await find_trial(call, str(trial.id))).changed["final"])
+    found = await ask_reported(call, trial.id, after)
     told = [
-        Told(here, _render(trial, point, go_on)) for point, here, go_on in with_places(found.points, after)
+        Told(here, render_reported(trial, point, str(go_on)))
+        for point, here, go_on in with_places(found.points, after)
     ]
     is_over = patience.is_over(is_final) and found.is_last and not told
     return Page(told, max(after, place_of(found.end)), found.is_last, is_over)
 
 
-async def _ask(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
+async def ask_reported(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
+    """What a trial has reported behind a place, as the registry tells it."""
     question = GetReported(trial_id=TrialId(trial), after=asked_of(after), from_now=from_now)
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
 
 
-def _render(trial: UUID, point: ReportedPoint, go_on: Place) -> ReportedValue:
+def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedValue:
     return ReportedValue(
-        cursor=str(go_on),
-        trial=trial,
+        cursor=cursor,
+        trial=trial.id,
+        trial_number=trial.number,
         run=point.run_number,
         group=point.group,
         name=point.name,
@@ -76,5 +86,8 @@ def _render(trial: UUID, point: ReportedPoint, go_on: Place) -> ReportedValue:
     )
 
 
-def _is_wanted(value: ReportedValue, request: FollowTrialMetricsRequest) -> bool:
+def is_wanted(
+    value: ReportedValue, request: FollowTrialMetricsRequest | FollowExperimentMetricsRequest
+) -> bool:
+    """Whether a stream's filters let a value through."""
     return request.group in (None, value.group) and (not request.name or value.name in request.name)

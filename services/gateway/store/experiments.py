@@ -223,6 +223,26 @@ async def load_trials(
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
 
 
+async def load_standings(
+    connection: AsyncConnection,
+    experiment_id: UUID,
+    *,
+    numbers: Collection[int] = (),
+    above: int | None = None,
+    limit: int | None = None,
+) -> Sequence[Row[Any]]:
+    """Which of the trials with these numbers, or with numbers above one, have ended, and when; in the order of their numbers."""
+    told = trial.c.changed
+    query = select(
+        trial.c.id,
+        trial.c.number,
+        told["final"].as_boolean().label("final"),
+        cast(told["ended_at"].as_string(), DateTime(timezone=True)).label("ended_at"),
+    ).where(trial.c.experiment == experiment_id)
+    query = query.where(trial.c.number > above if above is not None else trial.c.number.in_(numbers))
+    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
+
+
 async def load_best_trials(
     connection: AsyncConnection, experiment_id: UUID, smaller_is_better: bool, limit: int
 ) -> Sequence[Row[Any]]:

@@ -1,5 +1,8 @@
 """What a trial reports, followed value by value, the registry standing in."""
 
+from datetime import timedelta
+from typing import Any
+
 import grpc.aio
 import httpx
 import orjson
@@ -8,8 +11,8 @@ from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages.metrics import GetReported, ReportedPlace, ReportedPoint, ReportedPoints
 from tests.integration.gateway.conftest import Gateway, Others
-from tests.integration.gateway.seeding import trial_changed
-from tests.integration.gateway.test_experiments import create
+from tests.integration.gateway.seeding import NOW, trial_changed
+from tests.integration.gateway.test_experiments import changed, create
 from tests.integration.gateway.test_streams import events
 from tests.support.waiting import eventually
 
@@ -64,6 +67,63 @@ async def test_following_a_trial_ends_with_it(api: httpx.AsyncClient, others: Ot
         while (block := await stream.next()).get("event") != "end":
             seen += [orjson.loads(block["data"])["name"]] if "data" in block else []
     assert seen == ["loss"]
+
+
+async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_the_experiment_has_ended(
+    api: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    made = await create(api)
+    ids = {number: trial_changed(made, number).trial_id for number in (1, 2, 3)}
+    reported = {
+        ids[1]: [_reported(1, "loss", 0.5), _reported(2, "loss", 0.25)],
+        ids[2]: [_reported(1, "loss", 0.75)],
+        ids[3]: [],
+    }
+    others.say(GetReported, lambda _, query: _behind(reported[query.trial_id], query))
+    ended: dict[str, Any] = {"state": "completed", "final": True, "ended_at": NOW - timedelta(minutes=5)}
+    await others.announce(
+        "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **ended), trial_changed(made, 2)
+    )
+    await eventually(lambda: _is_there(api, f"/v1/trials/{ids[2]}"))
+    path = f"/v1/experiments/{made['number']}/metrics/follow"
+
+    def told(block: dict[str, str]) -> tuple[int, float]:
+        value = orjson.loads(block["data"])
+        return value["trial_number"], value["value"]
+
+    async with events(api, path) as stream:
+        assert "data" not in await stream.next()
+        blocks = [await stream.next() for _ in range(3)]
+        assert sorted(map(told, blocks)) == [(1, 0.25), (1, 0.5), (2, 0.75)]
+        reported[ids[2]].append(_reported(2, "loss", 0.625))
+        later = await stream.next()
+        assert told(later) == (2, 0.625)
+    reported[ids[3]].append(_reported(1, "loss", 0.875))
+    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 3))
+    async with events(api, path, headers={"Last-Event-ID": blocks[0]["id"]}) as stream:
+        await stream.next()
+        rest = [told(await stream.next()) for _ in range(4)]
+        assert rest == [(1, 0.25), (2, 0.75), (2, 0.625), (3, 0.875)], "nothing twice, of no trial"
+    async with events(api, path, params={"after": later["id"]}) as stream:
+        await stream.next()
+        assert told(await stream.next()) == (3, 0.875)
+        done = [trial_changed(made, number, 2, **ended) for number in (2, 3)]
+        await others.announce(
+            "searcher", DEFAULT_TENANT, *done, changed(made, 2, state="completed", final=True)
+        )
+        assert (await stream.next())["event"] == "end"
+    async with events(api, path, params={"from_now": "true"}) as stream:
+        await stream.next()
+        assert (await stream.next())["event"] == "end"
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        token = (("authorization", f"Bearer {gateway.admin_token}"),)
+        asked = muster_pb2.FollowExperimentMetricsRequest(experiment=made["id"], name=["loss"])
+        call = muster_pb2_grpc.MusterStub(channel).FollowExperimentMetrics(asked, metadata=token)
+        found = [(one.trial_number, one.value) async for one in call]
+    assert found == [(1, 0.5), (1, 0.25), (2, 0.75), (2, 0.625), (3, 0.875)]
+    for cursor in ("7:", "4-2", "1,1", "x"):
+        refused = await api.get(path, params={"after": cursor})
+        assert (refused.status_code, refused.json()["code"]) == (400, "cursor_invalid"), cursor
 
 
 async def _is_there(api: httpx.AsyncClient, path: str) -> bool:

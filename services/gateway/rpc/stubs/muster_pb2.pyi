@@ -1729,6 +1729,20 @@ class FollowExperimentLogsRequest(_message.Message):
     after: str
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
+class FollowExperimentMetricsRequest(_message.Message):
+    __slots__ = ("experiment", "name", "group", "after", "from_now")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    FROM_NOW_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    name: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    after: str
+    from_now: bool
+    def __init__(self, experiment: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., after: _Optional[str] = ..., from_now: _Optional[bool] = ...) -> None: ...
+
 class FollowTrialLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "trial", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
@@ -3368,9 +3382,10 @@ class ReplayDifference(_message.Message):
     def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
 
 class ReportedValue(_message.Message):
-    __slots__ = ("cursor", "trial", "run", "group", "name", "step", "time", "value")
+    __slots__ = ("cursor", "trial", "trial_number", "run", "group", "name", "step", "time", "value")
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -3379,13 +3394,14 @@ class ReportedValue(_message.Message):
     VALUE_FIELD_NUMBER: _ClassVar[int]
     cursor: str
     trial: str
+    trial_number: int
     run: int
     group: str
     name: str
     step: int
     time: _timestamp_pb2.Timestamp
     value: float
-    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[int] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[float] = ...) -> None: ...
+    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., run: _Optional[int] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[float] = ...) -> None: ...
 
 class Reservation(_message.Message):
     __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots", "warnings")

@@ -240,6 +240,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentMetrics.FromString,
                 _registered_method=True)
+        self.FollowExperimentMetrics = channel.unary_stream(
+                '/muster.v1.Muster/FollowExperimentMetrics',
+                request_serializer=muster_dot_v1_dot_muster__pb2.FollowExperimentMetricsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ReportedValue.FromString,
+                _registered_method=True)
         self.ExportMetrics = channel.unary_unary(
                 '/muster.v1.Muster/ExportMetrics',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
@@ -1269,6 +1274,14 @@ class MusterServicer:
     def GetExperimentMetrics(self, request, context):
         """Shows the metrics of an experiment's trials side by side.
         REST: GET /v1/experiments/{experiment}/metrics
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FollowExperimentMetrics(self, request, context):
+        """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended.
+        REST: GET /v1/experiments/{experiment}/metrics/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2601,6 +2614,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetExperimentMetrics,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentMetrics.SerializeToString,
+            ),
+            'FollowExperimentMetrics': grpc.unary_stream_rpc_method_handler(
+                    servicer.FollowExperimentMetrics,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.FollowExperimentMetricsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ReportedValue.SerializeToString,
             ),
             'ExportMetrics': grpc.unary_unary_rpc_method_handler(
                     servicer.ExportMetrics,
@@ -4411,6 +4429,33 @@ class Muster:
             '/muster.v1.Muster/GetExperimentMetrics',
             muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ExperimentMetrics.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FollowExperimentMetrics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.v1.Muster/FollowExperimentMetrics',
+            muster_dot_v1_dot_muster__pb2.FollowExperimentMetricsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ReportedValue.FromString,
             options,
             channel_credentials,
             insecure,
