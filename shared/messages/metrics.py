@@ -32,6 +32,8 @@ class GetSeries(Query[SeriesPage], owner="registry", name="series"):
     group: str | None = None
     names: tuple[str, ...] = ()
     max_points: int | None = 1000
+    first_step: int | None = None
+    last_step: int | None = None
 
 
 class SeriesPages(BaseModel):
@@ -43,6 +45,8 @@ class CompareTrials(Query[SeriesPages], owner="registry", name="compare"):
     group: str | None = None
     names: tuple[str, ...] = ()
     max_points: int = 200
+    first_step: int | None = None
+    last_step: int | None = None
 
 
 class TrialSummary(Record):

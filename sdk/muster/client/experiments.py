@@ -11,7 +11,7 @@ from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
 from muster.client.models import JsonObject
-from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages
+from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages, part
 from muster.client.transport import Call, Query, Reference, Transport, segment
 from muster.client.waiting import until_final
 from muster.errors import NotFound
@@ -253,10 +253,11 @@ class Experiments:
         names: Sequence[str] = (),
         group: str | None = None,
         max_points: int = 200,
+        steps: tuple[int | None, int | None] = (None, None),
     ) -> models.ExperimentMetrics:
-        """Return the metrics of the trials given, else of the 50 best."""
+        """Return the metrics of the trials given, else of the 50 best; of the steps from the first to the last that are given."""
         chosen = [str(trial) for trial in trials]
-        query = {"trial": chosen, "name": names, "group": group, "max_points": max_points}
+        query = {"trial": chosen, "name": names, "group": group, "max_points": max_points, **part(steps)}
         return self._transport.get(models.ExperimentMetrics, f"{_path(experiment)}/metrics", query)
 
     def follow_metrics(

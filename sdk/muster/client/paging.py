@@ -93,6 +93,13 @@ class Items(Generic[ItemT]):
         return self._transport.get(self._page, self._path, {**self._query, "limit": limit, "cursor": cursor})
 
 
+def part(steps: tuple[int | None, int | None]) -> Query:
+    """The words for a stretch of steps in a query of metrics; nothing for what is not given."""
+    return {
+        name: step for name, step in zip(("first_step", "last_step"), steps, strict=True) if step is not None
+    }
+
+
 def log_query(wanted: LineFilter, tail: int | None = None) -> Query:
     """Return the filter as a URL's query; what is not given is left out."""
     return {

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from muster.client import models
-from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages
+from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages, part
 from muster.client.transport import Query, Reference, Transport, segment
 
 INVALID = "invalid"
@@ -105,9 +105,10 @@ class Trials:
         names: Sequence[str] = (),
         group: str | None = None,
         max_points: int = 1000,
+        steps: tuple[int | None, int | None] = (None, None),
     ) -> models.TrialMetrics:
-        """Return a trial's metrics, each thinned to at most `max_points` that keep its shape."""
-        query = {"name": names, "group": group, "max_points": max_points}
+        """Return a trial's metrics, each thinned to at most `max_points` that keep its shape; of the steps from the first to the last that are given."""
+        query = {"name": names, "group": group, "max_points": max_points, **part(steps)}
         return self._transport.get(models.TrialMetrics, f"{_path(trial)}/metrics", query)
 
     def follow_metrics(

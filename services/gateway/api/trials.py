@@ -18,6 +18,8 @@ from services.gateway.api.base import (
 from shared.expressions.fields import Listing
 
 MetricName = Annotated[str, Field(min_length=1, max_length=200)]
+Step = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+_PART = "Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part sees more of it."
 
 
 class TrialState(StrEnum):
@@ -232,6 +234,8 @@ class TrialMetricsRequest(Request):
     name: Annotated[list[MetricName], Field(max_length=64)] = []
     group: Annotated[str | None, Field(max_length=100)] = None
     max_points: Annotated[int, Field(ge=2, le=5000)] = 1000
+    first_step: Step | None = Field(default=None, description=_PART)
+    last_step: Step | None = None
 
 
 class ReportedValue(Resource):
@@ -282,6 +286,8 @@ class ExperimentMetricsRequest(Request):
     name: Annotated[list[MetricName], Field(max_length=64)] = []
     group: Annotated[str | None, Field(max_length=100)] = None
     max_points: Annotated[int, Field(ge=2, le=1000)] = 200
+    first_step: Step | None = Field(default=None, description=_PART)
+    last_step: Step | None = None
 
 
 class MetricSummary(Resource):

@@ -28,6 +28,8 @@ async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMe
         group=request.group,
         names=tuple(request.name),
         max_points=request.max_points,
+        first_step=request.first_step,
+        last_step=request.last_step,
     )
     return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
 
@@ -49,6 +51,8 @@ async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) 
         group=request.group,
         names=tuple(request.name),
         max_points=request.max_points,
+        first_step=request.first_step,
+        last_step=request.last_step,
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     return ExperimentMetrics(trials=[render_series(page) for page in found.trials])

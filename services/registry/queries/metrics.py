@@ -7,6 +7,7 @@ import numpy as np
 
 from services.registry.core.downsample import choose_points
 from services.registry.core.following import Place, Told, choose_new, has_missed, recount
+from services.registry.core.steps import EVERY_STEP
 from services.registry.store import series
 from services.registry.store.curves import load_earlier
 from services.registry.store.series import Curve
@@ -55,16 +56,14 @@ class MetricQueries:
 
     async def on_series(self, ask: Ask, query: GetSeries) -> SeriesPage:
         """A trial's current points; an unknown trial has none."""
-        pages = await self._pages(ask, (query.trial_id,), query.group, query.names, query.max_points)
+        pages = await self._pages(ask, (query.trial_id,), query)
         return pages[0]
 
     async def on_compare(self, ask: Ask, query: CompareTrials) -> SeriesPages:
         """The series of several trials side by side, in the order asked."""
         if len(query.trials) > TRIALS_PER_COMPARE:
             raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are compared at once")
-        return SeriesPages(
-            trials=await self._pages(ask, query.trials, query.group, query.names, query.max_points)
-        )
+        return SeriesPages(trials=await self._pages(ask, query.trials, query))
 
     async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
         """Each metric of a trial in one row."""
@@ -122,15 +121,14 @@ class MetricQueries:
         self,
         ask: Ask,
         wanted: tuple[TrialId, ...],
-        group: str | None,
-        names: tuple[str, ...],
-        most: int | None,
+        query: GetSeries | CompareTrials,
     ) -> tuple[SeriesPage, ...]:
+        most = query.max_points
         if most is not None and most < 1:
             raise Rejected("bad_request", "max_points is at least 1", place="max_points")
         async with self._units.tenant(ask.tenant) as unit:
             driver = Driver.of(unit.connection)
-            curves = await series.load_curves(driver, list(wanted), group, list(names), most)
+            curves = await _load(driver, wanted, query)
         by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
         total = 0
         for curve in curves:
@@ -144,6 +142,16 @@ class MetricQueries:
                 )
             by_trial[curve.trial].append(thinned)
         return tuple(SeriesPage(trial_id=trial, series=tuple(by_trial[trial])) for trial in wanted)
+
+
+async def _load(driver: Driver, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials) -> list[Curve]:
+    """A part of the steps is read point by point: who looks closer wants more than the roll-ups hold."""
+    names = list(query.names)
+    if query.first_step is None and query.last_step is None:
+        return await series.load_curves(driver, list(wanted), query.group, names, query.max_points)
+    first = EVERY_STEP[0] if query.first_step is None else query.first_step
+    last = EVERY_STEP[1] if query.last_step is None else query.last_step
+    return await series.load_curves(driver, list(wanted), query.group, names, steps=(first, last))
 
 
 def _series(curve: Curve, most: int | None) -> Series:

@@ -50,6 +50,8 @@ async def test_large_batches_go_by_copy_and_read_the_same(around: Platform) -> N
     ]
     thinned = await around.ask(GetSeries(trial_id=run.trial, max_points=50))
     assert [(s.name, s.count, len(s.points)) for s in thinned.series] == [("a", 3001, 50), ("b", 3001, 50)]
+    closer = GetSeries(trial_id=run.trial, names=("a",), max_points=50, first_step=100, last_step=130)
+    assert [point.step for point in (await around.ask(closer)).series[0].points] == list(range(100, 131))
     summary = (await around.ask(GetSummaries(trial_id=run.trial))).metrics[0]
     assert (summary.count, summary.min, summary.max, summary.mean, summary.last) == (
         3001,

@@ -11,6 +11,8 @@ export const keys = {
   trialAny: ["trial"] as const,
   trial: (id: string) => ["trial", id] as const,
   ofTrial: (id: string, part: string, asked: object = {}) => ["trial", id, part, asked] as const,
+  /** What no event makes stale: the question itself says of what stand it is. */
+  standing: (part: string, asked: object) => ["standing", part, asked] as const,
   cluster: (part: string, asked: object = {}) => ["cluster", part, asked] as const,
   models: (part: string, asked: object = {}) => ["models", part, asked] as const,
   admin: (part: string, asked: object = {}) => ["admin", part, asked] as const,

@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirec
 import { Loading } from "@/parts/Notes";
 import { NotFound, Broken } from "./Broken";
 import { Root } from "./Root";
+import { readExperimentSearch } from "@/experiment/search";
 import { readCreateSearch, readListSearch } from "@/experiments/search";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
@@ -26,10 +27,12 @@ const create = createRoute({
 });
 const experiment = createRoute({
   ...at("/experiments/$experiment"),
+  validateSearch: readExperimentSearch,
   component: lazyRouteComponent(() => import("@/experiment/ExperimentPage")),
 });
 const experimentTab = createRoute({
   ...at("/experiments/$experiment/$tab"),
+  validateSearch: readExperimentSearch,
   component: lazyRouteComponent(() => import("@/experiment/ExperimentPage")),
 });
 const trial = createRoute({ ...at("/trials/$trial"), component: lazyRouteComponent(() => import("@/trial/TrialPage")) });

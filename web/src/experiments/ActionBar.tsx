@@ -1,7 +1,7 @@
 import type { Experiment } from "@/api/types";
 import { Button, IconButton } from "@/parts/Button";
 import { counted } from "@/parts/format";
-import { ACTIONS, useAct } from "./actions";
+import { ACTIONS, useAct } from "@/training/acting";
 import css from "./Experiments.module.css";
 
 interface ActionBarProps {

@@ -8,7 +8,7 @@ import { Select } from "@/parts/Field";
 import { counted } from "@/parts/format";
 import { Complaint, Loading } from "@/parts/Notes";
 import { State } from "@/parts/State";
-import { ACTIONS, actionOf, useAct } from "./actions";
+import { ACTIONS, actionOf, useAct } from "@/training/acting";
 import css from "./Experiments.module.css";
 
 interface BulkDialogProps {

@@ -1528,18 +1528,22 @@ class ExperimentMetrics(_message.Message):
     def __init__(self, trials: _Optional[_Iterable[_Union[TrialMetrics, _Mapping]]] = ...) -> None: ...
 
 class ExperimentMetricsRequest(_message.Message):
-    __slots__ = ("experiment", "trial", "name", "group", "max_points")
+    __slots__ = ("experiment", "trial", "name", "group", "max_points", "first_step", "last_step")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MAX_POINTS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     trial: _containers.RepeatedScalarFieldContainer[str]
     name: _containers.RepeatedScalarFieldContainer[str]
     group: str
     max_points: int
-    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[_Iterable[str]] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ...) -> None: ...
+    first_step: int
+    last_step: int
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[_Iterable[str]] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class ExperimentPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -4113,16 +4117,20 @@ class TrialMetrics(_message.Message):
     def __init__(self, trial: _Optional[str] = ..., series: _Optional[_Iterable[_Union[MetricSeries, _Mapping]]] = ...) -> None: ...
 
 class TrialMetricsRequest(_message.Message):
-    __slots__ = ("trial", "name", "group", "max_points")
+    __slots__ = ("trial", "name", "group", "max_points", "first_step", "last_step")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MAX_POINTS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
     trial: str
     name: _containers.RepeatedScalarFieldContainer[str]
     group: str
     max_points: int
-    def __init__(self, trial: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ...) -> None: ...
+    first_step: int
+    last_step: int
+    def __init__(self, trial: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class TrialPage(_message.Message):
     __slots__ = ("items", "next_cursor")

@@ -1,0 +1,188 @@
+/**
+ * Curves by uPlot: axes, grid, pointer and zoom are its own; the lines are drawn by `paint`, since they share no x and may be thousands.
+ * A stretch drawn with the pointer zooms, a double click shows all again; `onZoom` lets the page ask for the finer points.
+ */
+import { useEffect, useMemo, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { token, useTheme } from "@/app/theme";
+import { formatNumber } from "@/parts/format";
+import css from "./CurveChart.module.css";
+import { bounds, nearest, nearestTo, type Curve, type Range, type Ranges } from "./curve";
+import { along, axisOf } from "./raster";
+import { paint, toneAt } from "./paint";
+
+export interface CurveChartProps {
+  /** What it shows, for who cannot see it. */
+  label: string;
+  curves: readonly Curve[];
+  height?: number;
+  xName: string;
+  formatX?: (x: number) => string;
+  formatY?: (y: number) => string;
+  isLogX?: boolean;
+  isLogY?: boolean;
+  zoom?: Range | null;
+  onZoom?: (zoom: Range | null) => void;
+  /** Drawn strongly, such as the best. */
+  strong?: string | null;
+  onPick?: (id: string) => void;
+  /** The pointer is on this curve, also from outside: a row of a table. */
+  hovered?: string | null;
+  onHover?: (id: string | null) => void;
+}
+
+interface Pointer {
+  left: number;
+  top: number;
+  x: number;
+  y: number;
+  curve: Curve;
+}
+
+interface Shown extends CurveChartProps {
+  ranges: Ranges;
+  marked: string | null;
+}
+
+const REACH_PX = 40;
+const NO_CURVES: ReadonlySet<string> = new Set();
+
+export function CurveChart(props: CurveChartProps) {
+  const { curves, zoom = null, isLogX = false, isLogY = false, height = 320, label } = props;
+  const theme = useTheme();
+  const ground = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const [pointer, setPointer] = useState<Pointer | null>(null);
+  const ranges = useMemo(() => bounds(curves, zoom, isLogX, isLogY), [curves, zoom, isLogX, isLogY]);
+  const marked = pointer?.curve.id ?? props.hovered ?? null;
+  const shown = useRef<Shown>({ ...props, ranges, marked });
+  shown.current = { ...props, ranges, marked };
+
+  useEffect(() => {
+    const element = ground.current;
+    if (element === null) return;
+    const made = new uPlot(optionsOf(shown, element.clientWidth, height, isLogX, isLogY, setPointer), dataOf(shown.current.ranges), element);
+    plot.current = made;
+    const watcher = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [theme, isLogX, isLogY, height]);
+  useEffect(() => plot.current?.setData(dataOf(ranges)), [ranges]);
+  useEffect(() => plot.current?.redraw(false, false), [marked, props.strong]);
+  const { onHover } = props;
+  useEffect(() => onHover?.(pointer?.curve.id ?? null), [onHover, pointer?.curve.id]);
+
+  return (
+    <div className={css.chart} role="img" aria-label={`${label}: ${curves.length} ${curves.length === 1 ? "curve" : "curves"}`} data-curves={curves.length}>
+      <div ref={ground} className={pointer ? css.pointing : undefined} style={{ height }} />
+      {pointer && <Tip pointer={pointer} props={props} />}
+    </div>
+  );
+}
+
+function Tip({ pointer, props }: { pointer: Pointer; props: CurveChartProps }) {
+  const { curve, left, top, x, y } = pointer;
+  const place = props.curves.indexOf(curve);
+  const isRight = left > 240;
+  return (
+    <div className={css.tip} style={{ transform: `translate(${left}px, ${top}px) translate(${isRight ? "calc(-100% - 12px)" : "12px"}, -50%)` }}>
+      <span className={css.swatch} style={{ background: `var(--series-${toneAt(curve, place) + 1})` }} />
+      <b>{curve.label}</b>
+      <span className="number">{Number.isFinite(y) ? (props.formatY ?? formatNumber)(y) : "NaN"}</span>
+      <span className="muted number">
+        {props.xName} {(props.formatX ?? formatNumber)(x)}
+      </span>
+    </div>
+  );
+}
+
+/** uPlot is given the corners only: the lines are painted. */
+function dataOf({ x, y }: Ranges): uPlot.AlignedData {
+  return [
+    [x[0], x[1]],
+    [y[0], y[1]],
+  ];
+}
+
+type Ref = { current: Shown };
+
+function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, isLogY: boolean, point: (pointer: Pointer | null) => void): uPlot.Options {
+  const axis = {
+    stroke: token("--ink-3"),
+    font: "11px Inter, sans-serif",
+    grid: { stroke: token("--line"), width: 1 },
+    ticks: { show: false },
+    border: { show: false },
+  };
+  return {
+    width,
+    height,
+    padding: [10, 14, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => (shown.current.onZoom?.(null), null) } },
+    scales: {
+      x: { time: false, distr: isLogX ? 3 : 1, range: () => [...shown.current.ranges.x] },
+      y: { distr: isLogY ? 3 : 1, range: () => [...shown.current.ranges.y] },
+    },
+    axes: [
+      { ...axis, grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
+      { ...axis, gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatY))) },
+    ],
+    series: [{}, { paths: () => null, points: { show: false } }],
+    hooks: {
+      draw: [(plot) => draw(plot, shown.current)],
+      setSelect: [(plot) => select(plot, shown.current)],
+      setCursor: [(plot) => point(pointerOf(plot, shown.current))],
+      ready: [(plot) => plot.over.addEventListener("click", () => pick(plot, shown.current))],
+    },
+  };
+}
+
+function said(value: number, format: ((value: number) => string) | undefined): string {
+  return (format ?? formatNumber)(value);
+}
+
+function draw(plot: uPlot, { curves, ranges, marked, strong, isLogX = false, isLogY = false }: Shown): void {
+  const began = performance.now();
+  const ids = marked ?? strong;
+  paint(plot.ctx, curves, ranges, plot.bbox, {
+    isLogX,
+    isLogY,
+    strong: ids ? new Set([ids, ...(strong ? [strong] : [])]) : NO_CURVES,
+    ratio: uPlot.pxRatio,
+    tones: Array.from({ length: 8 }, (_, at) => token(`--series-${at + 1}`)),
+    bad: token("--bad"),
+    ground: token("--surface"),
+  });
+  performance.measure("muster.curves", { start: began, detail: { curves: curves.length } });
+}
+
+function select(plot: uPlot, { onZoom }: Shown): void {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  onZoom?.([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+function pointerOf(plot: uPlot, { curves, ranges, isLogY = false }: Shown): Pointer | null {
+  const { left = -1, top = -1 } = plot.cursor;
+  if (left < 0 || top < 0) return null;
+  const axis = axisOf(ranges.y[0], ranges.y[1], plot.over.clientHeight, 0, isLogY);
+  const away = (one: number, other: number) => Math.abs(along(axis, one) - other);
+  const curve = nearest(curves, plot.posToVal(left, "x"), top, away, REACH_PX);
+  if (curve === null) return null;
+  const at = nearestTo(curve.x, plot.posToVal(left, "x"));
+  const [x, y] = [curve.x[at] as number, curve.y[at] as number];
+  const shift = plot.over.offsetLeft;
+  return { curve, x, y, left: shift + plot.valToPos(x, "x"), top: plot.over.offsetTop + (Number.isFinite(y) ? plot.valToPos(y, "y") : top) };
+}
+
+function pick(plot: uPlot, shown: Shown): void {
+  const found = pointerOf(plot, shown);
+  if (found) shown.onPick?.(found.curve.id);
+}

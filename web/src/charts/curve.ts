@@ -1,0 +1,129 @@
+/** Curves as numbers: smoothed, bounded, joined, and found under the pointer. Pure. */
+
+/** One line of a chart. `y` holds NaN where the script reported none that is finite. */
+export interface Curve {
+  id: string;
+  label: string;
+  x: Float64Array;
+  y: Float64Array;
+  /** Which of the eight colours of curves, from 1; none: by its place. */
+  tone?: number;
+  /** Where a new run went on: places in `x`. */
+  restarts?: readonly number[];
+  /** It ended in an error at its last point. */
+  isBroken?: boolean;
+}
+
+export type Range = readonly [number, number];
+
+export interface Ranges {
+  x: Range;
+  y: Range;
+}
+
+/** An exponential moving average that does not begin at zero, of weight 0 (none) to 1; NaN stays where it is and counts for nothing. */
+export function smoothed(y: Float64Array, weight: number): Float64Array {
+  if (weight <= 0) return y;
+  const found = new Float64Array(y.length);
+  let sum = 0;
+  let mass = 0;
+  for (let at = 0; at < y.length; at++) {
+    const value = y[at] as number;
+    if (!Number.isFinite(value)) {
+      found[at] = value;
+      continue;
+    }
+    sum = sum * weight + value * (1 - weight);
+    mass = mass * weight + (1 - weight);
+    found[at] = sum / mass;
+  }
+  return found;
+}
+
+/** The smallest box that holds the curves, of x only what is in `zoom`, with room above and below; logarithmic axes leave out what is not above zero. */
+export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean): Ranges {
+  let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
+  const leastX = isLogX ? Number.MIN_VALUE : -Infinity;
+  const leastY = isLogY ? Number.MIN_VALUE : -Infinity;
+  for (const { x, y } of curves) {
+    for (let at = 0; at < x.length; at++) {
+      const [px, py] = [x[at] as number, y[at] as number];
+      if (px < leastX || (zoom && (px < zoom[0] || px > zoom[1]))) continue;
+      if (px < x0) x0 = px;
+      if (px > x1) x1 = px;
+      if (py >= leastY && py < y0 && Number.isFinite(py)) y0 = py;
+      if (py >= leastY && py > y1 && Number.isFinite(py)) y1 = py;
+    }
+  }
+  return { x: zoom ?? ranged(x0, x1, 0, isLogX), y: ranged(y0, y1, 0.06, isLogY) };
+}
+
+function ranged(low: number, high: number, room: number, isLog: boolean): Range {
+  if (low > high) return isLog ? [0.1, 10] : [0, 1];
+  if (isLog) return low === high ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
+  if (low === high) return [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
+  return [low - (high - low) * room, high + (high - low) * room];
+}
+
+/** The value of a curve at `x`, between its points on a straight line; NaN outside of it. */
+export function valueAt(curve: Pick<Curve, "x" | "y">, x: number): number {
+  const { x: xs, y: ys } = curve;
+  const right = firstFrom(xs, x);
+  if (right >= xs.length) return NaN;
+  if (xs[right] === x) return ys[right] as number;
+  if (right === 0) return NaN;
+  const [x0, x1, y0, y1] = [xs[right - 1] as number, xs[right] as number, ys[right - 1] as number, ys[right] as number];
+  return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
+}
+
+/** The first place in a rising row that holds at least `wanted`. */
+export function firstFrom(row: Float64Array, wanted: number): number {
+  let [low, high] = [0, row.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((row[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The place in a rising row that lies nearest to `wanted`. */
+export function nearestTo(row: Float64Array, wanted: number): number {
+  const right = firstFrom(row, wanted);
+  if (right === 0) return 0;
+  if (right === row.length) return row.length - 1;
+  return (row[right] as number) - wanted < wanted - (row[right - 1] as number) ? right : right - 1;
+}
+
+/** The curve that passes nearest above or below a point, by `distance` of two values; null where none is within `reach`. */
+export function nearest(curves: readonly Curve[], x: number, y: number, distance: (one: number, other: number) => number, reach: number): Curve | null {
+  let [found, least]: [Curve | null, number] = [null, reach];
+  for (const curve of curves) {
+    const away = distance(valueAt(curve, x), y);
+    if (away <= least) [found, least] = [curve, away];
+  }
+  return found;
+}
+
+/** The best of all that was seen up to each moment: a staircase. */
+export function bestSoFar(points: readonly { x: number; y: number }[], isSmallerBetter: boolean): { x: Float64Array; y: Float64Array } {
+  const sorted = points.filter(({ y }) => Number.isFinite(y)).sort((one, other) => one.x - other.x);
+  const xs: number[] = [];
+  const ys: number[] = [];
+  for (const { x, y } of sorted) {
+    const before = ys.at(-1);
+    if (before !== undefined && (isSmallerBetter ? y >= before : y <= before)) continue;
+    if (before !== undefined) {
+      xs.push(x);
+      ys.push(before);
+    }
+    xs.push(x);
+    ys.push(y);
+  }
+  const last = sorted.at(-1);
+  if (last && ys.length > 0 && xs.at(-1) !== last.x) {
+    xs.push(last.x);
+    ys.push(ys.at(-1) as number);
+  }
+  return { x: Float64Array.from(xs), y: Float64Array.from(ys) };
+}

@@ -1,0 +1,54 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ExperimentDetail } from "@/api/types";
+import { formatNumber } from "@/parts/format";
+import { Card } from "@/parts/Page";
+import { State } from "@/parts/State";
+import { trialQuery } from "@/training/queries";
+import css from "./Experiment.module.css";
+import { varying } from "./Overview";
+
+/** The best trial's hyperparameters, those that vary first. */
+export function BestCard({ experiment }: { experiment: ExperimentDetail }) {
+  const { best } = experiment;
+  const { data } = useQuery({ ...trialQuery(best?.trial ?? ""), enabled: best !== null });
+  const names = varying(experiment.config);
+  return (
+    <Card className={css.chartCard}>
+      <div className={css.chartHead}>
+        <h2>Best trial</h2>
+        {data && <State state={data.state} quiet />}
+      </div>
+      {best && data ? (
+        <>
+          <dl className={css.facts}>
+            {[...names, ...Object.keys(data.hyperparameters).filter((name) => !names.includes(name))].map((name) => (
+              <div key={name} data-quiet={!names.includes(name) || undefined}>
+                <dt>{name}</dt>
+                <dd className="mono">{sayValue(data.hyperparameters[name])}</dd>
+              </div>
+            ))}
+            {Object.entries(best.others).map(([name, value]) => (
+              <div key={`metric ${name}`}>
+                <dt>{name}</dt>
+                <dd className="mono">{formatNumber(value)}</dd>
+              </div>
+            ))}
+          </dl>
+          <Link className={css.link} to="/trials/$trial" params={{ trial: `${experiment.number}.${best.trial_number}` }}>
+            Open trial {experiment.number}.{best.trial_number}
+          </Link>
+        </>
+      ) : (
+        <p className="muted">No trial has a validation yet.</p>
+      )}
+    </Card>
+  );
+}
+
+/** A hyperparameter as text, whatever it is. */
+export function sayValue(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "number") return formatNumber(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,36 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { Experiment } from "@/api/types";
+import { Button, IconButton } from "@/parts/Button";
+import { Menu } from "@/parts/Menu";
+import { useMay } from "@/session/session";
+import { ACTIONS, useAct } from "@/training/acting";
+
+/** What can be done to one experiment where it stands now: the first as a button, the rest in a menu. */
+export function ExperimentActions({ experiment }: { experiment: Experiment }) {
+  const may = useMay();
+  const act = useAct();
+  const navigate = useNavigate();
+  if (!may("experiment.write")) return null;
+  const [first, ...rest] = ACTIONS.filter((one) => one.fits(experiment));
+  const run = (action: (typeof ACTIONS)[number]) => act.mutate({ action: action.action, experiments: [String(experiment.number)] });
+  const fork = () => void navigate({ to: "/experiments/new", search: { fork: String(experiment.number) } });
+  return (
+    <>
+      <Button icon="fork" onClick={fork}>
+        Fork
+      </Button>
+      {first && (
+        <Button icon={first.icon} busy={act.isPending} onClick={() => run(first)}>
+          {first.label}
+        </Button>
+      )}
+      {rest.length > 0 && (
+        <Menu
+          label="More actions"
+          trigger={(props) => <IconButton icon="more" label="More actions" {...props} />}
+          items={rest.map((one) => ({ label: one.label, icon: one.icon, danger: one.danger, onSelect: () => run(one) }))}
+        />
+      )}
+    </>
+  );
+}

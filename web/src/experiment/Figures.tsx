@@ -1,0 +1,70 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ExperimentDetail } from "@/api/types";
+import { counted, formatDuration, formatMoney, formatNumber } from "@/parts/format";
+import { Num } from "@/parts/Number";
+import { Card, Figure } from "@/parts/Page";
+import { Progress } from "@/parts/Progress";
+import { Elapsed, Time } from "@/parts/Time";
+import { usageQuery } from "@/training/queries";
+import css from "./Experiment.module.css";
+
+/** The experiment in five figures. */
+export function Figures({ experiment }: { experiment: ExperimentDetail }) {
+  const { best, trials, metric, smaller_is_better } = experiment;
+  const done = trials.completed + trials.stopped;
+  return (
+    <Card className={css.figures}>
+      <dl>
+        <Figure
+          label={`Best ${metric ?? ""}`}
+          note={
+            best && (
+              <Link className={css.link} to="/trials/$trial" params={{ trial: `${experiment.number}.${best.trial_number}` }}>
+                trial {experiment.number}.{best.trial_number}, step {best.step}
+              </Link>
+            )
+          }
+        >
+          {best ? <Num value={best.value} digits={5} /> : <span className="muted">–</span>}
+        </Figure>
+        <Figure label="Trials" note={said(trials)}>
+          {done}
+          {trials.planned ? <span className="muted"> / {trials.planned}</span> : null}
+        </Figure>
+        <Figure label="Progress" note={`${experiment.searcher.replaceAll("_", " ")}, ${smaller_is_better ? "least" : "greatest"} ${metric ?? ""}`}>
+          <Progress value={experiment.progress} state={experiment.state} label="progress" />
+        </Figure>
+        <Figure label={experiment.final ? "Took" : "Running for"} note={<span>began <Time at={experiment.started_at ?? experiment.created_at} /></span>}>
+          <Elapsed from={experiment.started_at} to={experiment.ended_at} />
+        </Figure>
+        <Cost experiment={experiment} />
+      </dl>
+    </Card>
+  );
+}
+
+function said(trials: ExperimentDetail["trials"]): string {
+  const parts = [
+    trials.running && `${trials.running} running`,
+    trials.queued && `${trials.queued} queued`,
+    trials.parked && `${trials.parked} parked`,
+    trials.error && `${trials.error} failed`,
+    trials.invalid && `${trials.invalid} invalid`,
+  ].filter(Boolean);
+  return parts.length > 0 ? parts.join(", ") : counted(trials.completed + trials.stopped, "trial") + " done";
+}
+
+function Cost({ experiment }: { experiment: ExperimentDetail }) {
+  const { data, error } = useQuery(usageQuery(String(experiment.number), experiment.created_at, experiment.number));
+  const { budget } = experiment;
+  const hours = data ? `${formatDuration(data.slot_seconds)} of slots` : "no slots used yet";
+  const most = budget?.cost ?? null;
+  const note = error ? "the ledger could not be read" : most !== null ? `of ${formatMoney(most)}; ${hours}` : budget?.slot_hours ? `${hours} of ${formatNumber(budget.slot_hours)} h` : hours;
+  const isUnpriced = data && data.cost === 0 && data.unpriced_slot_seconds > 0;
+  return (
+    <Figure label="Cost" note={note}>
+      {isUnpriced ? <span title="these slots have no price">unpriced</span> : formatMoney(data?.cost ?? 0)}
+    </Figure>
+  );
+}

@@ -1,0 +1,75 @@
+import { Link } from "@tanstack/react-router";
+import type { ExperimentDetail } from "@/api/types";
+import { Num } from "@/parts/Number";
+import { Card, Section } from "@/parts/Page";
+import { State } from "@/parts/State";
+import { isOdd, type Metric, type TrialRow } from "@/training/rows";
+import { sayValue } from "./BestCard";
+import css from "./Experiment.module.css";
+import { varying } from "./Overview";
+
+interface LeadersProps {
+  experiment: ExperimentDetail;
+  rows: readonly TrialRow[];
+  own: Metric;
+  hovered: string | null;
+  onHover: (trial: string | null) => void;
+}
+
+const SHOWN = 10;
+
+/** The ten best trials; a row under the pointer lights up its curve. */
+export function Leaders({ experiment, rows, own, hovered, onHover }: LeadersProps) {
+  const names = varying(experiment.config).slice(0, 6);
+  if (rows.length === 0) return null;
+  return (
+    <Section
+      title="Best trials"
+      actions={
+        <Link className={css.link} to="/experiments/$experiment/$tab" params={{ experiment: String(experiment.number), tab: "trials" }}>
+          All trials
+        </Link>
+      }
+    >
+      <Card className={css.leaders}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Trial</th>
+              <th scope="col">State</th>
+              <th scope="col" className={css.end}>
+                {experiment.metric}
+              </th>
+              {names.map((name) => (
+                <th key={name} scope="col" className={css.end}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, SHOWN).map((row) => (
+              <tr key={row.trial} data-at={hovered === row.trial || undefined} onPointerEnter={() => onHover(row.trial)} onPointerLeave={() => onHover(null)}>
+                <td>
+                  <Link className={css.link} to="/trials/$trial" params={{ trial: `${row.experiment_number}.${row.number}` }} onFocus={() => onHover(row.trial)} onBlur={() => onHover(null)}>
+                    <span className={css.swatch} style={{ background: `var(--series-${((row.number - 1) % 8) + 1})` }} />
+                    {row.experiment_number}.{row.number}
+                  </Link>
+                </td>
+                <td>
+                  <State state={row.state ?? "queued"} quiet />
+                </td>
+                <td className={css.end}>{row.values.best == null && isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values.best as number | null} />}</td>
+                {names.map((name) => (
+                  <td key={name} className={`${css.end} mono`}>
+                    {sayValue(row.values[`hparams.${name}`])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Card>
+    </Section>
+  );
+}

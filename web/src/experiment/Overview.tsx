@@ -1,0 +1,68 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { Complaint } from "@/parts/Notes";
+import { Card, Section } from "@/parts/Page";
+import { columnsQuery } from "@/training/queries";
+import { metricColumn, metricsAmong, metricWord, readMetric, useRows, type Metric } from "@/training/rows";
+import { BestCard } from "./BestCard";
+import { Curves } from "./Curves";
+import css from "./Experiment.module.css";
+import type { TabProps } from "./ExperimentPage";
+import { Figures } from "./Figures";
+import { Leaders } from "./Leaders";
+import { BestSoFar } from "./BestSoFar";
+
+/** So many trials' curves are drawn; the best of more. */
+export const MOST_CURVES = 2000;
+
+export function Overview({ experiment, search, onSearch }: TabProps) {
+  const reference = String(experiment.number);
+  const columns = useQuery(columnsQuery(reference));
+  const metrics = useMemo(() => metricsAmong(columns.data?.columns ?? []), [columns.data]);
+  const own: Metric = { group: "validation", name: experiment.metric ?? "loss" };
+  const metric = readMetric(search.metric) ?? own;
+  const asked = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricWord(metric), own.name]);
+  const { rows, total, error, isPending } = useRows(reference, { columns: asked, sort: "best", most: MOST_CURVES });
+  const [hovered, setHovered] = useState<string | null>(null);
+  return (
+    <div className={css.overview}>
+      {experiment.reason && <div className={css.reason}>{experiment.reason}</div>}
+      {error && <Complaint error={error} />}
+      <Figures experiment={experiment} />
+      <Section>
+        <Card className={css.chartCard}>
+          <Curves
+            experiment={experiment}
+            rows={rows}
+            total={total}
+            isPending={isPending}
+            metrics={metrics.length > 0 ? metrics : [own]}
+            metric={metric}
+            search={search}
+            onSearch={onSearch}
+            hovered={hovered}
+            onHover={setHovered}
+          />
+        </Card>
+      </Section>
+      <div className={css.pair}>
+        <BestSoFar experiment={experiment} rows={rows} />
+        <BestCard experiment={experiment} />
+      </div>
+      <Leaders experiment={experiment} rows={rows} own={own} hovered={hovered} onHover={setHovered} />
+    </div>
+  );
+}
+
+/** The hyperparameters that vary, the search's metric at its best, and how far the shown metric is. */
+function columnsOf(config: Record<string, unknown>, metric: Metric, own: Metric): string[] {
+  const stats = [metric, own].flatMap((one) => [metricColumn(one, "last"), metricColumn(one, "last_step")]);
+  return [...new Set(["best", "ended", ...varying(config).map((name) => `hparams.${name}`), ...stats])];
+}
+
+/** The names of the hyperparameters that a search varies, in the order of the config. */
+export function varying(config: Record<string, unknown>): string[] {
+  const space = (config.hyperparameters ?? {}) as Record<string, { type?: string } | undefined>;
+  const found = Object.entries(space).filter(([, one]) => one !== null && typeof one === "object" && one?.type !== "const");
+  return found.map(([name]) => name);
+}

@@ -1,0 +1,138 @@
+/** The learning curves of many trials: asked in parts, each again only when one of its trials has reported more. */
+import { useQueries, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import type { Resource } from "@/api/types";
+import { valueAt, type Curve, type Range } from "@/charts/curve";
+import { isFinal, metricColumn, type Metric, type TrialRow } from "./rows";
+
+/** The gateway compares so many trials at once, and a reply of the registry holds so many points. */
+const TRIALS_AT_ONCE = 50;
+const POINTS_AT_ONCE = 5800;
+const MOST_POINTS = 1000;
+
+export type XAxis = "step" | "time" | "epoch";
+type Series = Resource<"MetricSeries">;
+type Answer = Resource<"ExperimentMetrics">;
+
+export interface CurvesAsked {
+  metric: Metric;
+  x: XAxis;
+  /** The metric that counts epochs, where x is that. */
+  epochs: Metric | null;
+  /** Of steps, where only a part is looked at. */
+  zoom: Range | null;
+}
+
+export interface Part {
+  experiment: string;
+  trials: string[];
+  /** What its trials had reported: another one means to ask again. */
+  stand: string;
+  maxPoints: number;
+}
+
+/** Trials in parts that one request takes, by the stand of their metric. Pure. */
+export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked): Part[] {
+  const column = metricColumn(asked.metric, "last_step");
+  const reported = rows.filter((row) => row.values[column] != null);
+  const names = asked.x === "epoch" ? 2 : 1;
+  const size = Math.min(TRIALS_AT_ONCE, Math.max(1, reported.length));
+  const parts: Part[] = [];
+  for (let at = 0; at < reported.length; at += size) {
+    const some = reported.slice(at, at + size);
+    parts.push({
+      experiment: String(some[0]?.experiment_number),
+      trials: some.map((row) => row.trial),
+      stand: some.map((row) => String(row.values[column])).join(),
+      maxPoints: Math.min(MOST_POINTS, Math.floor(POINTS_AT_ONCE / size / names)),
+    });
+  }
+  return parts;
+}
+
+/** The curves of these trials; while a part is asked again, what was known of it stays. */
+export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked): { curves: Curve[]; isPending: boolean; error: unknown } {
+  const { metric, x, epochs, zoom } = asked;
+  const parts = useMemo(() => partsOf(rows, asked), [rows, metric.group, metric.name, x, zoom]);
+  const found = useQueries({ queries: parts.map((part) => partQuery(part, { metric, x, epochs, zoom })), combine });
+  const byId = useMemo(() => new Map(rows.map((row) => [row.trial, row])), [rows]);
+  const curves = useMemo(
+    () =>
+      found.answers.flatMap((answer) =>
+        answer.trials.flatMap((one) => {
+          const row = byId.get(one.trial);
+          return row === undefined ? [] : curveOf(row, one.series, asked);
+        }),
+      ),
+    [found.answers, byId, metric.group, metric.name, x, epochs],
+  );
+  return { curves, isPending: found.isPending && curves.length === 0, error: found.error };
+}
+
+function partQuery(part: Part, { metric, x, epochs, zoom }: CurvesAsked) {
+  const names = x === "epoch" && epochs ? [metric.name, epochs.name] : [metric.name];
+  const steps = zoom && x === "step" ? { first_step: Math.floor(zoom[0]), last_step: Math.ceil(zoom[1]) } : {};
+  const query = { trial: part.trials, name: names, group: x === "epoch" ? undefined : metric.group, max_points: part.maxPoints, ...steps };
+  return {
+    queryKey: keys.standing("curves", { ...query, stand: part.stand }),
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      ask(api.GET("/v1/experiments/{experiment}/metrics", { params: { path: { experiment: part.experiment }, query }, signal })),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    placeholderData: (before: Answer | undefined) => before,
+  };
+}
+
+function combine(results: UseQueryResult<Answer>[]): { answers: Answer[]; isPending: boolean; error: unknown } {
+  return {
+    answers: results.flatMap(({ data }) => (data ? [data] : [])),
+    isPending: results.some(({ isPending }) => isPending),
+    error: results.find(({ error }) => error)?.error ?? null,
+  };
+}
+
+/** One trial's curve of a metric, with what its runs left on it. Pure. */
+export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "number" | "state">, series: readonly Series[], asked: CurvesAsked): Curve[] {
+  const own = series.find(({ group, name }) => group === asked.metric.group && name === asked.metric.name);
+  if (own === undefined || own.points.length === 0) return [];
+  const { points } = own;
+  const y = Float64Array.from(points, ({ value }) => value ?? NaN);
+  const x = xOf(own, series, asked);
+  if (x === null) return [];
+  const restarts = points.flatMap(({ run }, at) => (at > 0 && run !== points[at - 1]?.run ? [at] : []));
+  return [
+    {
+      id: row.trial,
+      label: `${row.experiment_number}.${row.number}`,
+      x,
+      y,
+      tone: ((row.number - 1) % 8) + 1,
+      restarts,
+      isBroken: row.state === "error",
+    },
+  ];
+}
+
+function xOf({ points }: Series, series: readonly Series[], { x, epochs }: CurvesAsked): Float64Array | null {
+  if (x === "step") return Float64Array.from(points, ({ step }) => step);
+  if (x === "time") {
+    const began = Date.parse(points[0]?.time ?? "");
+    let last = 0;
+    // Clocks of machines differ: what a later run reports is never shown before what an earlier one did.
+    return Float64Array.from(points, ({ time }) => (last = Math.max(last, (Date.parse(time) - began) / 1000)));
+  }
+  const counted = series.find(({ group, name }) => group === epochs?.group && name === epochs.name);
+  if (counted === undefined) return null;
+  const known = {
+    x: Float64Array.from(counted.points, ({ step }) => step),
+    y: Float64Array.from(counted.points, ({ value }) => value ?? NaN),
+  };
+  return Float64Array.from(points, ({ step }) => valueAt(known, step));
+}
+
+/** True while any of them may report more. */
+export function isMoving(rows: readonly TrialRow[]): boolean {
+  return rows.some(({ state }) => !isFinal(state));
+}

@@ -1,0 +1,44 @@
+/** What several rooms ask of one experiment or trial. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+
+export function experimentQuery(experiment: string) {
+  return queryOptions({
+    queryKey: keys.experiment(experiment),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}", { params: { path: { experiment } }, signal })),
+  });
+}
+
+/** The names of the columns that its trials have; more names than one page are not shown. */
+export function columnsQuery(experiment: string) {
+  return queryOptions({
+    queryKey: keys.ofExperiment(experiment, "columns"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/columns", { params: { path: { experiment } }, signal })),
+  });
+}
+
+/** What its trials used so far, from the ledger; nothing where that may not be seen. */
+export function usageQuery(experiment: string, since: string, number: number) {
+  return queryOptions({
+    queryKey: keys.ofExperiment(experiment, "usage"),
+    queryFn: async ({ signal }) => {
+      const usage = await ask(api.GET("/v1/usage", { params: { query: { by: ["experiment"], since } }, signal }));
+      return typeof usage === "string" ? null : (usage.items.find((row) => row.experiment === number) ?? null);
+    },
+  });
+}
+
+export function trialQuery(trial: string) {
+  return queryOptions({
+    queryKey: keys.trial(trial),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}", { params: { path: { trial } }, signal })),
+  });
+}
+
+export function runsQuery(trial: string) {
+  return queryOptions({
+    queryKey: keys.ofTrial(trial, "runs"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/runs", { params: { path: { trial }, query: { limit: 200 } }, signal })),
+  });
+}

@@ -1,0 +1,88 @@
+/** The trials of an experiment as rows: hyperparameters and metrics by the names of the API's columns. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import type { Resource } from "@/api/types";
+
+export type TrialRow = Resource<"TableRow">;
+
+const PAGE = 200;
+const FINAL: ReadonlySet<string> = new Set(["completed", "stopped", "error", "cancelled"]);
+
+export function isFinal(state: string | null): boolean {
+  return state !== null && FINAL.has(state);
+}
+
+/** The metric's words in the API: `metrics.validation.accuracy`. */
+export function metricColumn(metric: Metric, stat: "last" | "last_step" | "best" | "min" | "max"): string {
+  return `metrics.${metric.group}.${metric.name}.${stat}`;
+}
+
+export interface Metric {
+  group: string;
+  name: string;
+}
+
+/** `validation/accuracy`, as it stands in addresses and menus. */
+export function metricWord({ group, name }: Metric): string {
+  return `${group}/${name}`;
+}
+
+export function readMetric(word: string | undefined): Metric | null {
+  const cut = word?.indexOf("/") ?? -1;
+  return word === undefined || cut < 1 ? null : { group: word.slice(0, cut), name: word.slice(cut + 1) };
+}
+
+/** The metrics among the names of columns, those of validation first. */
+export function metricsAmong(columns: readonly string[]): Metric[] {
+  const found = columns.flatMap((column) => {
+    const [, group, name] = /^metrics\.([^.]+)\.(.+)$/.exec(column) ?? [];
+    return group && name ? [{ group, name }] : [];
+  });
+  const rank = ({ group }: Metric) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
+  return found.sort((one, other) => rank(one) - rank(other) || metricWord(one).localeCompare(metricWord(other)));
+}
+
+/** True where a metric was reported and its last value is no finite number. */
+export function isOdd(row: TrialRow, metric: Metric): boolean {
+  return row.values[metricColumn(metric, "last_step")] != null && row.values[metricColumn(metric, "last")] === null;
+}
+
+/** A cell as a number; NaN where it is none. */
+export function numberOf(row: TrialRow, column: string): number {
+  const value = row.values[column];
+  return typeof value === "number" ? value : NaN;
+}
+
+interface Asked {
+  columns: readonly string[];
+  filter?: string;
+  sort?: string;
+  /** So many rows at most are fetched by themselves; the rest by `more`. */
+  most?: number;
+}
+
+/** Rows of trials, as many as wanted, and again when events say that they changed. */
+export function useRows(experiment: string, { columns, filter = "", sort = "", most = PAGE }: Asked) {
+  const query = useInfiniteQuery({
+    queryKey: keys.ofExperiment(experiment, "table", { columns, filter, sort }),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) =>
+      ask(
+        api.GET("/v1/experiments/{experiment}/table", {
+          params: { path: { experiment }, query: { column: [...columns], filter, sort, limit: PAGE, cursor: pageParam || undefined } },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    placeholderData: (before) => before,
+  });
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const rows = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
+  const isShort = rows.length < most;
+  useEffect(() => {
+    if (isShort && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [isShort, hasNextPage, isFetchingNextPage, fetchNextPage, rows.length]);
+  return { ...query, rows, total: data?.pages[0]?.total ?? null };
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { bestSoFar, bounds, nearest, smoothed, valueAt, type Curve } from "@/charts/curve";
+import { axisOf, rasterise, type Pixels } from "@/charts/raster";
+
+const row = (...values: number[]) => Float64Array.from(values);
+const curve = (id: string, x: number[], y: number[]): Curve => ({ id, label: id, x: row(...x), y: row(...y) });
+
+describe("smoothing", () => {
+  it("begins at the first value and leaves what is no number where it is", () => {
+    expect([...smoothed(row(4, 4, NaN, 4), 0.9)]).toEqual([4, 4, NaN, 4]);
+  });
+  it("moves slowly where its weight is great", () => {
+    const [, slow] = smoothed(row(0, 1), 0.9);
+    const [, fast] = smoothed(row(0, 1), 0.1);
+    expect(slow).toBeLessThan(fast as number);
+  });
+});
+
+describe("bounds", () => {
+  it("hold what is in sight, and no more of y than that", () => {
+    const { x, y } = bounds([curve("a", [0, 1, 2, 3], [100, 1, 2, 3])], [1, 2], false, false);
+    expect(x).toEqual([1, 2]);
+    expect(y[0]).toBeCloseTo(0.94);
+    expect(y[1]).toBeCloseTo(2.06);
+  });
+  it("leave out of a logarithmic axis what it cannot show", () => {
+    const { y } = bounds([curve("a", [1, 2, 3], [-5, 0, 10])], null, false, true);
+    expect(y[0]).toBeGreaterThan(0);
+  });
+  it("stand for an empty chart and for one value too", () => {
+    expect(bounds([], null, false, false).y).toEqual([0, 1]);
+    const { y } = bounds([curve("a", [1], [5])], null, false, false);
+    expect(y[1] - y[0]).toBeGreaterThan(0);
+  });
+});
+
+it("finds the curve under the pointer, between its points too", () => {
+  const curves = [curve("low", [0, 10], [0, 0]), curve("high", [0, 10], [0, 10])];
+  expect(nearest(curves, 5, 4, (one, other) => Math.abs(one - other), 3)?.id).toBe("high");
+  expect(nearest(curves, 5, 50, (one, other) => Math.abs(one - other), 3)).toBeNull();
+  expect(valueAt(curves[1] as Curve, 11)).toBeNaN();
+});
+
+it("draws the best so far as stairs that reach to the last trial", () => {
+  const { x, y } = bestSoFar([{ x: 3, y: 0.5 }, { x: 1, y: 0.7 }, { x: 2, y: 0.9 }, { x: 4, y: NaN }, { x: 5, y: 0.6 }], true);
+  expect([...x]).toEqual([1, 3, 3, 5]);
+  expect([...y]).toEqual([0.7, 0.7, 0.5, 0.5]);
+});
+
+describe("pixels", () => {
+  const blank = (): Pixels => ({ data: new Uint8ClampedArray(20 * 10 * 4), width: 20, height: 10 });
+  const alphaAt = ({ data, width }: Pixels, x: number, y: number) => data[(y * width + x) * 4 + 3] as number;
+  const axes = [axisOf(0, 20, 0, 20, false), axisOf(0, 10, 10, 0, false)] as const;
+
+  it("are covered along the line and nowhere else", () => {
+    const pixels = blank();
+    rasterise(pixels, curve("a", [0, 20], [5, 5]), ...axes, [10, 20, 30], 1, 1);
+    for (let x = 0; x < 20; x++) expect(alphaAt(pixels, x, 4) + alphaAt(pixels, x, 5)).toBeGreaterThan(200);
+    expect(alphaAt(pixels, 10, 1)).toBe(0);
+    expect([...pixels.data.slice((4 * 20 + 5) * 4, (4 * 20 + 5) * 4 + 3)]).toEqual([10, 20, 30]);
+  });
+  it("stay empty where a value is no number, and outside", () => {
+    const pixels = blank();
+    rasterise(pixels, curve("a", [0, 5, 10, 30], [5, 5, NaN, 500]), ...axes, [0, 0, 0], 1, 1);
+    expect(alphaAt(pixels, 8, 4) + alphaAt(pixels, 8, 5)).toBe(0);
+    expect(alphaAt(pixels, 2, 4)).toBeGreaterThan(0);
+  });
+  it("of many faint lines grow dark where they meet", () => {
+    const pixels = blank();
+    for (let at = 0; at < 50; at++) rasterise(pixels, curve("a", [0, 20], [5, 5]), ...axes, [0, 0, 0], 0.05, 1);
+    expect(alphaAt(pixels, 10, 4)).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { curveOf, partsOf, type CurvesAsked } from "@/training/curves";
+import { readChartSearch, readZoom } from "@/training/chartSearch";
+import { isOdd, metricsAmong, type TrialRow } from "@/training/rows";
+
+const metric = { group: "validation", name: "loss" };
+const asked: CurvesAsked = { metric, x: "step", epochs: { group: "validation", name: "epoch" }, zoom: null };
+const row = (number: number, step: number | null, last: number | null = 1): TrialRow => ({
+  trial: `t${number}`,
+  experiment_number: 3,
+  number,
+  state: "running",
+  values: { "metrics.validation.loss.last_step": step, "metrics.validation.loss.last": last },
+});
+const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString() });
+const series = (name: string, points: ReturnType<typeof point>[]) => ({ group: "validation", name, count: points.length, points });
+
+describe("curves are asked", () => {
+  it("in parts that one answer holds, of trials that have reported", () => {
+    const parts = partsOf([...Array.from({ length: 120 }, (_, at) => row(at + 1, 10)), row(121, null)], asked);
+    expect(parts.map(({ trials }) => trials.length)).toEqual([50, 50, 20]);
+    for (const { trials, maxPoints } of parts) expect(trials.length * maxPoints).toBeLessThanOrEqual(6000);
+  });
+  it("again only for the part whose trials moved on", () => {
+    const before = Array.from({ length: 60 }, (_, at) => row(at + 1, 10));
+    const after = before.map((one) => (one.number === 55 ? row(55, 11) : one));
+    const [one, two] = [partsOf(before, asked), partsOf(after, asked)];
+    expect(two[0]?.stand).toBe(one[0]?.stand);
+    expect(two[1]?.stand).not.toBe(one[1]?.stand);
+  });
+});
+
+describe("a curve", () => {
+  it("shows where a run was interrupted and what was no number", () => {
+    const [curve] = curveOf(row(1, 3), [series("loss", [point(1, 4), point(2, null), point(3, 2, 2)])], asked);
+    expect([...(curve?.y ?? [])]).toEqual([4, NaN, 2]);
+    expect(curve?.restarts).toEqual([2]);
+    expect(curve?.label).toBe("3.1");
+  });
+  it("by time never goes back, whatever clocks say", () => {
+    const [curve] = curveOf(row(1, 3), [series("loss", [point(1, 4, 1, 10), point(2, 3, 1, 14), point(3, 2, 2, 12)])], { ...asked, x: "time" });
+    expect([...(curve?.x ?? [])]).toEqual([0, 4, 4]);
+  });
+  it("by epoch lies between the steps at which epochs were reported", () => {
+    const told = [series("loss", [point(10, 4), point(15, 3), point(20, 2)]), series("epoch", [point(10, 1), point(20, 2)])];
+    const [curve] = curveOf(row(1, 20), told, { ...asked, x: "epoch" });
+    expect([...(curve?.x ?? [])]).toEqual([1, 1.5, 2]);
+  });
+});
+
+it("tells a trial at NaN from one that has not reported", () => {
+  expect(isOdd(row(1, 30, null), metric)).toBe(true);
+  expect(isOdd(row(1, null, null), metric)).toBe(false);
+});
+
+it("finds the metrics among the columns, those of validation first", () => {
+  expect(metricsAmong(["best", "hparams.lr", "metrics.training.loss", "metrics.validation.a.b"])).toEqual([
+    { group: "validation", name: "a.b" },
+    { group: "training", name: "loss" },
+  ]);
+});
+
+it("reads of an address only what a chart can show", () => {
+  expect(readChartSearch({ x: "evil", log: "yx", smooth: "7", zoom: "9:1" })).toEqual({});
+  expect(readZoom("1.5:20")).toEqual([1.5, 20]);
+});
