@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.grants import Binding, Held, add_up
 from services.gateway.core.jwts import NotValid, is_jwt
-from services.gateway.core.permissions import ROLES, parse_permissions
+from services.gateway.core.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.core.tokens import hash_token, is_session, is_token
 from services.gateway.operations.call import Caller
 from services.gateway.providers import Providers
@@ -115,17 +115,13 @@ class Authenticator:
                 why = "token_revoked" if row.revoked_at is not None else "user_disabled"
                 name = row.account_name or row.name
                 raise Unauthenticated(why, TenantId(row.tenant), row.id, row.account, name)
-            if row.account is None:
-                given = [Binding(row.role, ROLES[row.role])]
-            else:
-                given = await roles.load_given(connection, row.tenant, row.account)
-        scope = None if row.scope is None else parse_permissions(row.scope)
+            given = await _given(connection, row.tenant, row.account, row.role)
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
             token_id=row.id,
             name=row.account_name or row.name,
-            grants=add_up(given, scope),
+            grants=add_up(given, _scope(row.scope)),
             roles=_held(given),
             user=row.account,
             expires_at=row.expires_at,
@@ -140,16 +136,17 @@ class Authenticator:
             why = _why_not(row, now)
             if why is not None:
                 tenant = TenantId(row.tenant)
-                raise Unauthenticated(why, tenant, row.id, row.account, row.account_name)
+                name = row.account_name or row.token_name or ""
+                raise Unauthenticated(why, tenant, row.id, row.account, name)
             if row.used_at + _TOUCHED_EVERY <= now:
                 await sign_in.touch_session(connection, row.id, now)
-            given = await roles.load_given(connection, row.tenant, row.account)
+            given = await _given(connection, row.tenant, row.account, row.token_role)
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
             token_id=row.id,
-            name=row.account_name,
-            grants=add_up(given),
+            name=row.account_name or row.token_name,
+            grants=add_up(given, _scope(row.token_scope)),
             roles=_held(given),
             user=row.account,
             expires_at=row.expires_at,
@@ -199,12 +196,27 @@ class Authenticator:
             self._known.popitem(last=False)
 
 
+async def _given(
+    connection: AsyncConnection, tenant: UUID, account: UUID | None, role: str
+) -> Sequence[Binding]:
+    """An account's roles, or that of a token that is nobody's."""
+    if account is None:
+        return [Binding(role, ROLES[role])]
+    return await roles.load_given(connection, tenant, account)
+
+
+def _scope(listed: list[str] | None) -> Permissions | None:
+    return None if listed is None else parse_permissions(listed)
+
+
 def _why_not(session: Any, now: datetime) -> str | None:
     """A session that is past its time is told by the caller's own end."""
     if session.disabled_at is not None:
         return "user_disabled"
     if session.ended_at is not None:
         return "session_ended"
+    if session.token is not None and (session.token_name is None or session.token_revoked_at is not None):
+        return "token_revoked"
     return "session_idle" if session.used_at + timedelta(seconds=session.idle_s) <= now else None
 
 

@@ -38,7 +38,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
-  credential.forget();
 });
 
 it("goes on behind the last item after a break, so that none is lost or told twice", () => {
@@ -95,12 +94,4 @@ it("ends with the stream, and brings the sign-in where the session has ended", (
   expect(refused).toHaveBeenCalledOnce();
   end();
   stop();
-});
-
-it("names a token as a protocol, and none where the session is in the cookie", () => {
-  follow({ path: "/v1/events", onItem: () => undefined })();
-  expect(last().protocols).toEqual(["muster.v1"]);
-  credential.useToken("mst_a");
-  follow({ path: "/v1/events", onItem: () => undefined })();
-  expect(last().protocols).toEqual(["muster.v1", "bearer.mst_a"]);
 });

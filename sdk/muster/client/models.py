@@ -1472,7 +1472,7 @@ class Session(Resource):
     """A sign-in of a person, without its secret."""
 
     id: UUID
-    via: str = Field(description="`password`, or the provider's name.")
+    via: str = Field(description="`password`, `token`, or the provider's name.")
     address: str = Field(description="From where.")
     created_at: datetime
     used_at: datetime = Field(description="To the minute.")

@@ -18,6 +18,10 @@ class Sessions:
         body: Body = {"tenant": tenant, "user": user, "password": password}
         return self._transport.post(models.CreatedSession, "/v1/sessions", body)
 
+    def sign_in_with_token(self, token: str) -> models.CreatedSession:
+        """Begin a session that stands for a token and ends with it at the latest; the answer holds its secret, this one time."""
+        return self._transport.post(models.CreatedSession, "/v1/sign-in/token", {"token": token})
+
     def begin(self, provider: str, redirect: str) -> models.BegunSignIn:
         """Begin a sign-in with a provider: where the browser goes, which is sent back to `redirect`."""
         query = {"provider": provider, "redirect": redirect}
@@ -57,6 +61,7 @@ class AsyncSessions(AsyncNoun[Sessions]):
     """`Sessions`, awaited."""
 
     sign_in = awaited(Sessions.sign_in)
+    sign_in_with_token = awaited(Sessions.sign_in_with_token)
     begin = awaited(Sessions.begin)
     finish = awaited(Sessions.finish)
     list = listed(Sessions.list)

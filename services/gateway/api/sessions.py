@@ -22,6 +22,12 @@ class SignInRequest(Request):
     password: Password
 
 
+class TokenSignInRequest(Request):
+    """A token, in whose place a session counts: a browser keeps no token."""
+
+    token: Password
+
+
 class BeginSignInRequest(Request):
     """A sign-in with a provider of one's tenant."""
 
@@ -60,7 +66,7 @@ class Session(Resource):
     """A sign-in of a person, without its secret."""
 
     id: UUID
-    via: str = Field(description="`password`, or the provider's name.")
+    via: str = Field(description="`password`, `token`, or the provider's name.")
     address: str = Field(description="From where.")
     created_at: datetime
     used_at: datetime = Field(description="To the minute.")

@@ -2,7 +2,7 @@
 
 import hmac
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from services.gateway.api.sessions import (
     FinishSignInRequest,
     Session,
     SignInRequest,
+    TokenSignInRequest,
 )
 from services.gateway.core import tickets
 from services.gateway.core.forwarding import caller_key
@@ -31,7 +32,7 @@ from services.gateway.store import access, people, sign_in as store
 from shared.bus import Unit
 from shared.ids import SITE, TenantId, new_id
 
-PASSWORD = "password"
+PASSWORD, TOKEN = "password", "token"
 _NOWHERE = TenantId(UUID(int=1))
 """A tenant that is none: what is asked of it is found nowhere."""
 _log = structlog.get_logger()
@@ -57,7 +58,26 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
         why = "user_disabled" if is_right else "wrong_password"
         raise RefusedSignIn(why, mine.tenant, account.id, account.name)
     async with mine.unit() as unit:
-        return await _begin_session(mine, unit, account, request.tenant, PASSWORD)
+        return await _begin_session(mine, unit, _Who(account.id, account.name), request.tenant, PASSWORD)
+
+
+async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> CreatedSession:
+    """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time."""
+    await _attempt(call, None)
+    hashed = hash_token(call.doors.keys.token, request.token)
+    async with call.doors.database.system() as connection:
+        token = await access.find_token(connection, hashed)
+    if token is None:
+        raise RefusedSignIn("no_such_token")
+    mine, name = call.as_tenant(TenantId(token.tenant)), token.account_name or token.name
+    if token.revoked_at is not None or token.disabled_at is not None:
+        why = "token_revoked" if token.revoked_at is not None else "user_disabled"
+        raise RefusedSignIn(why, mine.tenant, token.account, name)
+    if token.expires_at is not None and token.expires_at <= call.doors.clock.now():
+        raise RefusedSignIn("token_expired", mine.tenant, token.account, name)
+    async with mine.unit() as unit:
+        who = _Who(token.account, name, token.id, token.expires_at)
+        return await _begin_session(mine, unit, who, token.tenant_name, TOKEN)
 
 
 async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
@@ -120,29 +140,42 @@ async def _welcome(call: Call, provider: str, section: ProviderSection, claims: 
             raise UnknownPerson(call.tenant, provider, claims["sub"])
         if account.disabled_at is not None:
             raise RefusedSignIn("user_disabled", call.tenant, account.id, account.name)
-        return await _begin_session(call, unit, account, section.tenant, provider)
+        who = _Who(account.id, account.name)
+        return await _begin_session(call, unit, who, section.tenant, provider)
 
 
-async def _begin_session(call: Call, unit: Unit, account: Any, tenant: str, via: str) -> CreatedSession:
+@dataclass(frozen=True, slots=True)
+class _Who:
+    """Whose session begins: an account's, or what stands for a token, which may be nobody's."""
+
+    account: UUID | None
+    name: str
+    token: UUID | None = None
+    expires_at: datetime | None = None
+
+
+async def _begin_session(call: Call, unit: Unit, who: _Who, tenant: str, via: str) -> CreatedSession:
     rules = call.doors.sign_in
+    ends_at = unit.now + timedelta(seconds=rules.life_s)
     secret = render_token(secrets.token_bytes(RANDOM_BYTES), SESSION_PREFIX)
-    values = {
+    values: dict[str, Any] = {
         "tenant": call.tenant,
         "id": new_id(call.doors.clock),
-        "account": account.id,
+        "account": who.account,
+        "token": who.token,
         "hash": hash_token(call.doors.keys.token, secret),
         "via": via,
         "address": call.address or "",
         "created_at": unit.now,
         "used_at": unit.now,
         "idle_s": rules.idle_s,
-        "expires_at": unit.now + timedelta(seconds=rules.life_s),
+        "expires_at": ends_at if who.expires_at is None else min(ends_at, who.expires_at),
     }
     await store.insert_session(unit.connection, values)
     if call.pen is not None:
-        call.pen.facts = replace(call.pen.facts, actor=account.name, user=account.id)
-    call.note(after=Session.model_validate(values), entity=f"user/{account.name}/session/{values['id']}")
-    shown = {"secret": secret, "user": account.name, "tenant": tenant, "current": True}
+        call.pen.facts = replace(call.pen.facts, actor=who.name, user=who.account)
+    call.note(after=Session.model_validate(values), entity=f"user/{who.name}/session/{values['id']}")
+    shown = {"secret": secret, "user": who.name, "tenant": tenant, "current": True}
     return CreatedSession.model_validate(values | shown)
 
 

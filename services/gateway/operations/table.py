@@ -243,6 +243,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     # access
     Operation("GetMe", "GET", "/v1/me", base.Empty, access.Me, Permission.SELF, SAFE, access_handlers.get_me),
     Operation("SignIn", "POST", "/v1/sessions", sessions.SignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in, secret=True),
+    Operation("SignInWithToken", "POST", "/v1/sign-in/token", sessions.TokenSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in_with_token, secret=True),
     Operation("BeginSignIn", "GET", "/v1/sign-in", sessions.BeginSignInRequest, sessions.BegunSignIn, Access.PUBLIC, SAFE, signing_in_handlers.begin_sign_in),
     Operation("FinishSignIn", "POST", "/v1/sign-in/finish", sessions.FinishSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.finish_sign_in, secret=True),
     Operation("ListSessions", "GET", "/v1/sessions", sessions.ListSessionsRequest, sessions.SessionPage, Permission.SELF, SAFE, session_handlers.list_sessions),

@@ -9,7 +9,7 @@ from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.access_tables import account, tenant
+from services.gateway.store.access_tables import account, tenant, token
 from services.gateway.store.sign_in_tables import identity, password, session
 
 _KEPT = timedelta(days=30)
@@ -24,9 +24,14 @@ async def find_session(connection: AsyncConnection, hashed: bytes) -> Row[Any] |
             tenant.c.name.label("tenant_name"),
             account.c.name.label("account_name"),
             account.c.disabled_at,
+            token.c.name.label("token_name"),
+            token.c.role.label("token_role"),
+            token.c.scope.label("token_scope"),
+            token.c.revoked_at.label("token_revoked_at"),
         )
         .join(tenant, tenant.c.id == session.c.tenant)
-        .join(account, account.c.id == session.c.account)
+        .outerjoin(account, account.c.id == session.c.account)
+        .outerjoin(token, token.c.id == session.c.token)
     )
     return (await connection.execute(query.where(session.c.hash == hashed))).one_or_none()
 
@@ -72,10 +77,10 @@ async def load_sessions(
 
 
 async def end_session(
-    connection: AsyncConnection, whose: UUID, session_id: UUID, now: datetime
+    connection: AsyncConnection, whose: UUID | None, session_id: UUID, now: datetime
 ) -> Row[Any] | None:
-    """The session, ended; None where the account has none of that id that counts."""
-    mine = (session.c.account == whose) & (session.c.id == session_id)
+    """The session, ended; None where the account (or, without one, nobody) has none of that id that counts."""
+    mine = session.c.account.is_not_distinct_from(whose) & (session.c.id == session_id)
     statement = update(session).where(mine, *_counting(now)).values(ended_at=now).returning(session)
     row: Row[Any] | None = (await connection.execute(statement)).one_or_none()
     return row

@@ -9,7 +9,8 @@ session = Table(
     metadata,
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
-    Column("account", Uuid, nullable=False),
+    Column("account", Uuid),
+    Column("token", Uuid),
     Column("hash", LargeBinary, nullable=False, unique=True),
     Column("via", Text, nullable=False),
     Column("address", Text, nullable=False),
@@ -19,7 +20,8 @@ session = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False),
     Column("ended_at", DateTime(timezone=True)),
 )
-"""It counts until it was ended, is past its time, or was not used for `idle_s`."""
+"""It counts until it was ended, is past its time, or was not used for `idle_s`. One that stands for a token counts no longer than that, and is
+nobody's where the token is."""
 
 password = Table(
     "password",

@@ -4,13 +4,16 @@ import { credential } from "@/session/credential";
 import { asProblem, problemOf } from "./problem";
 import type { paths } from "./schema";
 
+/** Where a session begins: what is refused there ends none. */
+const BEGINNINGS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/finish"]);
+
 const session: Middleware = {
   onRequest({ request }) {
     for (const [name, value] of Object.entries(credential.headers())) request.headers.set(name, value);
     return request;
   },
   onResponse({ request, response }) {
-    const asksForOne = new URL(request.url).pathname === "/v1/sessions" && request.method === "POST";
+    const asksForOne = BEGINNINGS.has(new URL(request.url).pathname) && request.method === "POST";
     if (response.status === 401 && !asksForOne) credential.refused();
     return undefined;
   },

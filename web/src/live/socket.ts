@@ -53,7 +53,7 @@ class Stream {
     const url = new URL(this.follower.path, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     if (this.after !== undefined) url.searchParams.set("after", this.after);
-    const socket = new WebSocket(url, credential.protocols());
+    const socket = new WebSocket(url, ["muster.v1"]);
     this.socket = socket;
     socket.onopen = () => this.tell("open");
     socket.onmessage = (message) => this.take(JSON.parse(String(message.data)) as Partial<Frame>);

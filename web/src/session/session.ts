@@ -33,7 +33,6 @@ export function useSignOut(): () => Promise<void> {
     try {
       await api.DELETE("/v1/sessions/{session}", { params: { path: { session: "current" } } });
     } finally {
-      credential.forget();
       client.clear();
       credential.refused();
     }

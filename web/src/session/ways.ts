@@ -1,7 +1,6 @@
-/** The ways in: by password and provider the browser gets a cookie that no script can read; a token is held by the page. */
+/** The ways in. By each of them the browser gets a cookie that no script can read. */
 import { api, ask } from "@/api/client";
 import { Problem } from "@/api/problem";
-import { credential } from "./credential";
 
 const COOKIE = { "Muster-Session": "cookie" };
 const UNDER_WAY = "muster.sign-in";
@@ -13,19 +12,12 @@ interface UnderWay {
 }
 
 export async function signInByPassword(tenant: string, user: string, password: string): Promise<void> {
-  credential.forget();
   await ask(api.POST("/v1/sessions", { params: { header: COOKIE }, body: { tenant, user, password } }));
 }
 
-/** Raises Problem where the token is none. */
+/** The session stands for the token, which is not kept. */
 export async function signInByToken(token: string): Promise<void> {
-  credential.useToken(token);
-  try {
-    await ask(api.GET("/v1/me"));
-  } catch (problem) {
-    credential.forget();
-    throw problem;
-  }
+  await ask(api.POST("/v1/sign-in/token", { params: { header: COOKIE }, body: { token } }));
 }
 
 /** Leaves for the provider; `finishWithProvider` goes on when the browser comes back to `/signed-in`. */

@@ -4062,6 +4062,12 @@ class TokenRequest(_message.Message):
     token: str
     def __init__(self, token: _Optional[str] = ...) -> None: ...
 
+class TokenSignInRequest(_message.Message):
+    __slots__ = ("token",)
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    def __init__(self, token: _Optional[str] = ...) -> None: ...
+
 class Trial(_message.Message):
     __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]

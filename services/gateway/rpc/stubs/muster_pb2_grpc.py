@@ -705,6 +705,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SignInRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
                 _registered_method=True)
+        self.SignInWithToken = channel.unary_unary(
+                '/muster.v1.Muster/SignInWithToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+                _registered_method=True)
         self.BeginSignIn = channel.unary_unary(
                 '/muster.v1.Muster/BeginSignIn',
                 request_serializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
@@ -2023,6 +2028,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SignInWithToken(self, request, context):
+        """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time.
+        REST: POST /v1/sign-in/token
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def BeginSignIn(self, request, context):
         """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with.
         REST: GET /v1/sign-in
@@ -3078,6 +3091,11 @@ def add_MusterServicer_to_server(servicer, server):
             'SignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.SignIn,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SignInRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
+            ),
+            'SignInWithToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignInWithToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
             ),
             'BeginSignIn': grpc.unary_unary_rpc_method_handler(
@@ -6939,6 +6957,33 @@ class Muster:
             target,
             '/muster.v1.Muster/SignIn',
             muster_dot_v1_dot_muster__pb2.SignInRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SignInWithToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SignInWithToken',
+            muster_dot_v1_dot_muster__pb2.TokenSignInRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
             options,
             channel_credentials,
