@@ -39,13 +39,17 @@ def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> No
     else:
         rotate_account(options.keys, now)
         said = f"services and workers are signed for with other keys; {_LATER}"
-        if state is None:
-            said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, and start each service again with its .creds (the scheduler with worker-issuer.json too)"
-        else:
-            if not reload(options):
-                said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+        if state is not None and reload(options):
             for service in SERVICES:
                 restart(options, state, service)
+        else:
+            # A bus that does not know the new keys yet would let none of those in that start with them.
+            again = (
+                "`muster down` and `muster up`"
+                if state is not None
+                else "each with its .creds, the scheduler with worker-issuer.json too"
+            )
+            said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, and only then start the services again: {again}"
     _say({"changed": what}, said, as_json=as_json)
 
 

@@ -1,5 +1,6 @@
 """Keys that are revoked and changed while the bus runs."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ import pytest
 from nats.errors import Error as NatsError
 
 from deploy.embedded.ports import free_ports
+from deploy.embedded.processes import ProcessId
 from deploy.embedded.servers import Home, NatsServer
+from deploy.embedded.signing import finish_account, rotate_signing
+from deploy.embedded.state import Part, State
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys, retire, revoke_key, rotate_account, rotate_operator, rotate_service
 from muster.errors import Conflict
@@ -61,7 +65,10 @@ async def _is_let_in(server: NatsServer, identity: str, credentials: Path) -> bo
     try:
         async with connected(server, identity, credentials):
             return True
-    except NatsError:
+    except (
+        NatsError,
+        ConnectionError,
+    ):  # the server closes at once whom it refuses, also while that is still being told
         return False
 
 
@@ -154,6 +161,50 @@ async def test_services_and_workers_go_over_to_other_keys_and_the_former_count_n
     assert not await _is_let_in(own_server, "w-1", worker)
     assert await _is_let_in(own_server, "registry", keys.credentials("registry"))
     assert await _is_let_in(own_server, "w-2", renewed)
+
+
+@pytest.mark.parametrize("runs_here", [True, False])
+async def test_of_a_bus_that_runs_elsewhere_it_is_said_what_to_do_and_nothing_here_starts_with_keys_that_it_does_not_know(
+    own_server: NatsServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    runs_here: bool,
+) -> None:
+    home, keys = tmp_path / "home", own_server.keys
+    home.mkdir()
+    monkeypatch.setenv("MUSTER_HOME", str(home))
+    monkeypatch.setenv("MUSTER_KEYS", str(keys.directory))
+    monkeypatch.setenv("MUSTER_NATS__URL", own_server.url)
+    service = await asyncio.create_subprocess_exec("sleep", "600")
+    running, me = Part("registry", "service", "running", ProcessId.of(service.pid)), ProcessId.of(os.getpid())
+    assert me is not None
+    if runs_here:
+        parts = (Part("nats", "server", "external"), running)
+        State("ready", me, parts=parts).save(home)
+    kept = home / "old.creds"
+    kept.write_text(keys.credentials("registry").read_text())
+    try:
+        await asyncio.to_thread(rotate_signing, "account", as_json=False)
+        said = capsys.readouterr().out
+        assert str(keys.server_conf) in said and "only then start the services again" in said
+        assert ("`muster up`" in said) is runs_here
+        assert service.returncode is None, "it goes on with the credentials that the bus knows"
+        assert await _is_let_in(own_server, "registry", kept)
+        assert not await _is_let_in(own_server, "registry", keys.credentials("registry"))
+        _read_again(own_server)
+        await eventually(lambda: _is_let_in(own_server, "registry", keys.credentials("registry")))
+        await asyncio.to_thread(finish_account, as_json=False)
+        assert "reload" in capsys.readouterr().out
+        _read_again(own_server)
+        await eventually(lambda: _is_shut_out(own_server, kept))
+    finally:
+        service.kill()
+        await service.wait()
+
+
+async def _is_shut_out(server: NatsServer, credentials: Path) -> bool:
+    return not await _is_let_in(server, "registry", credentials)
 
 
 async def test_what_the_accounts_own_key_signs_does_not_count(own_server: NatsServer) -> None:
