@@ -4,7 +4,6 @@ them; the event files that a trial's script wrote itself stand below it as they 
 Needs `tensorboard` (the extra `muster[tensorboard]`); neither TensorFlow nor torch.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from muster.client import models
 from muster.client.client import Client
 from muster.client.media import path_of, write_piece
 from muster.client.transport import Reference
+from muster.client.values import value_of
 
 POINTS = 5_000
 """Of one metric in one answer; a longer one is thinned so that it keeps its shape."""
@@ -107,8 +107,7 @@ class Logdir:
 
 
 def _scalar(series: models.MetricSeries, point: models.MetricPoint) -> Event:
-    value = math.nan if point.value is None else point.value
-    tagged = Summary.Value(tag=f"{series.group}/{series.name}", simple_value=value)
+    tagged = Summary.Value(tag=f"{series.group}/{series.name}", simple_value=value_of(point))
     return Event(wall_time=point.time.timestamp(), step=point.step, summary=Summary(value=[tagged]))
 
 

@@ -99,6 +99,7 @@ def metrics(
     """Show a trial's metrics."""
     from muster.cli.views import print_value, series_rows
     from muster.client import connect
+    from muster.client.values import value_of
 
     if follow:
         with connect() as client:
@@ -110,7 +111,7 @@ def metrics(
     empty = "nothing of that name was reported" if name or group else "no metrics were reported yet"
     if points and not out.json:
         rows = (
-            (series.group, series.name, point.step, point.value, point.run, point.time)
+            (series.group, series.name, point.step, value_of(point), point.run, point.time)
             for series in found.series
             for point in series.points
         )

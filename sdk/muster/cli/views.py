@@ -69,12 +69,15 @@ def flat(values: object, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]]:
     """Yield group, name, number of points, last, least, greatest and a sketch of each series."""
+    from muster.client.values import value_of
+
     for one in series:
         values = [point.value for point in one.points if point.value is not None]
+        last = value_of(one.points[-1]) if one.points else None
         if values:
-            yield one.group, one.name, one.count, values[-1], min(values), max(values), sketch(values)
+            yield one.group, one.name, one.count, last, min(values), max(values), sketch(values)
         else:
-            yield one.group, one.name, one.count, None, None, None, ""
+            yield one.group, one.name, one.count, last, None, None, ""
 
 
 def sketch(values: Sequence[float], width: int = COURSE_WIDTH) -> str:
@@ -115,9 +118,10 @@ def print_value(value: "BaseModel") -> None:
 
     from muster.cli.output import cell
     from muster.client.models import ReportedValue
+    from muster.client.values import value_of
 
     assert isinstance(value, ReportedValue)
     whose = "" if value.trial_number is None else f"trial {value.trial_number}  "
     text = Text.assemble((f"{whose}step {value.step}  ", "dim"), f"{value.group}.{value.name}  ")
-    text.append(Text.from_markup(cell(value.value)))
+    text.append(Text.from_markup(cell(value_of(value))))
     console().print(text, soft_wrap=True)

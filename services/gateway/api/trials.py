@@ -17,9 +17,26 @@ from services.gateway.api.base import (
 )
 from shared.expressions.fields import Listing
 
+<<<<<<< HEAD
 MetricName = Annotated[str, Field(min_length=1, max_length=200)]
 Step = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 _PART = "Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part sees more of it."
+=======
+MetricName = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class NotFinite(StrEnum):
+    """Which of the values it is that JSON has no word for."""
+
+    NAN = "nan"
+    INFINITY = "infinity"
+    NEGATIVE_INFINITY = "negative_infinity"
+
+
+def is_none(value: object) -> bool:
+    """What is left out of an answer: a curve has thousands of points."""
+    return value is None
+>>>>>>> a4208e3b (Of a value that is no finite number who reads it is told which it is, as who exports it was: NaN and the infinities were one null in every answer)
 
 
 class TrialState(StrEnum):
@@ -209,6 +226,11 @@ class MetricPoint(Resource):
     time: datetime
     run: int
     value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
 
 
 class MetricSeries(Resource):
@@ -250,6 +272,11 @@ class ReportedValue(Resource):
     step: int
     time: datetime
     value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
 
 
 class FollowTrialMetricsRequest(Request):
@@ -299,7 +326,8 @@ class MetricSummary(Resource):
     min: float | None
     max: float | None
     mean: float | None
-    last: float | None
+    last: float | None = Field(description="Null when it is not a finite number.")
+    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
     last_step: int
 
 

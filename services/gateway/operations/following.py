@@ -13,7 +13,7 @@ from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import Row, find_trial
 from services.gateway.operations.patience import Patience
-from services.gateway.operations.render import finite, to_time
+from services.gateway.operations.render import finite, not_finite, to_time
 from services.gateway.tails import Page, Told
 from shared.ids import TrialId
 from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
@@ -83,6 +83,7 @@ def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedVa
         step=point.step,
         time=to_time(point.time_ms),
         value=finite(point.value),
+        not_finite=not_finite(point.value),
     )
 
 

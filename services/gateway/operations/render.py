@@ -87,6 +87,7 @@ def render_series(page: SeriesPage) -> trials.TrialMetrics:
                     time=to_time(point.time_ms),
                     run=point.run_number,
                     value=finite(point.value),
+                    not_finite=not_finite(point.value),
                 )
                 for point in one.points
             ],
@@ -106,6 +107,7 @@ def render_summaries(found: TrialSummaries) -> trials.MetricSummaries:
             max=finite(one.max),
             mean=finite(one.mean),
             last=finite(one.last),
+            last_not_finite=not_finite(one.last),
             last_step=one.last_step,
         )
         for one in found.metrics
@@ -175,6 +177,15 @@ def render_event(row: Row, cursor: str) -> cluster.Event:
 def finite(value: float) -> float | None:
     """None for NaN and infinities, which JSON has no word for."""
     return value if math.isfinite(value) else None
+
+
+def not_finite(value: float) -> trials.NotFinite | None:
+    """What stands beside that None."""
+    if math.isnan(value):
+        return trials.NotFinite.NAN
+    if math.isinf(value):
+        return trials.NotFinite.INFINITY if value > 0 else trials.NotFinite.NEGATIVE_INFINITY
+    return None
 
 
 def finite_only(values: Mapping[str, float]) -> dict[str, float]:

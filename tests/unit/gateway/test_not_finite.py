@@ -1,0 +1,38 @@
+"""Values that JSON has no word for: NaN and the infinities come beside the null that stands for them, and are one number again at the reader."""
+
+import math
+from uuid import UUID
+
+import pytest
+
+from muster.cli.views import series_rows
+from muster.client.models import TrialMetrics
+from muster.client.values import value_of
+from services.gateway.operations.render import render_series
+from shared.ids import TrialId
+from shared.messages.metrics import Point, Series, SeriesPage
+
+REPORTED = [0.5, math.nan, math.inf, -math.inf]
+
+
+@pytest.fixture
+def answer() -> str:
+    points = tuple(
+        Point(step=step, time_ms=0, run_number=1, value=value) for step, value in enumerate(REPORTED)
+    )
+    one = Series(group="training", name="loss", count=len(points), points=points)
+    page = SeriesPage(trial_id=TrialId(UUID(int=1)), series=(one,))
+    return render_series(page).model_dump_json()
+
+
+def test_the_reader_has_what_was_reported(answer: str) -> None:
+    [series] = TrialMetrics.model_validate_json(answer).series
+    values = [value_of(point) for point in series.points]
+    assert [str(value) for value in values] == [str(value) for value in REPORTED]
+    [row] = series_rows([series])
+    assert row[2:6] == (4, -math.inf, 0.5, 0.5)
+
+
+def test_what_is_finite_takes_no_more_room(answer: str) -> None:
+    assert answer.count("not_finite") == 3
+    assert '"value":0.5}' in answer and '"value":null,"not_finite":"nan"}' in answer
