@@ -9,7 +9,7 @@ from shared.ids import PoolName
 from simulator.bookings import Booking
 from simulator.files.schema import Cluster, Policy
 from simulator.provisioning.cloud import Manners
-from simulator.provisioning.provisioner import Rented
+from simulator.provisioning.ties import Rented
 
 
 def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:

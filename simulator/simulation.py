@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
+from services.provisioner.core.loads import Load
+from services.scheduler.core.carried import Carried, carried_by_all
 from services.scheduler.core.decisions import Demand
 from services.scheduler.core.facts import Closed, Ended, Fact, Granted, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.pool import PoolPolicy, Quota
@@ -23,12 +25,8 @@ from simulator.machines.registry import Registry
 from simulator.machines.training import Training
 from simulator.owner import Owner, tenant_id
 from simulator.provisioning.cloud import Cloud
-from simulator.provisioning.provisioner import (
-    PLACE as PROVISIONER,
-    Provisioner,
-    Rented,
-    Ties as ProvisionerTies,
-)
+from simulator.provisioning.provisioner import PLACE as PROVISIONER, Provisioner
+from simulator.provisioning.ties import Rented, Ties as ProvisionerTies
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.searcher import PLACE as SEARCHER, Searcher, Ties as SearcherTies
 from simulator.searching.submission import Submission
@@ -200,7 +198,7 @@ class Simulation:
             self.agenda, rented.manners, self.chance("cloud"), self.join, self._switch_off, self._warn
         )
         ties = ProvisionerTies(
-            self.agenda, self.inbound.publish, self.watch, lambda: self.records.is_up, self._used_slots
+            self.agenda, self.inbound.publish, self.watch, lambda: self.records.is_up, self._loads
         )
         return Provisioner(ties, rented.spec, cloud)
 
@@ -213,11 +211,11 @@ class Simulation:
         self.watch.on_trouble(worker)
         self.inbound.publish(Drained(worker, reclaim=True))
 
-    def _used_slots(self) -> Mapping[WorkerId, int] | None:
+    def _loads(self) -> Mapping[WorkerId, Load] | None:
         """`qry scheduler.snapshot`."""
         for node in self.nodes:
             if node.leader and node.is_up:
-                return {worker.id: worker.used_slots for worker in node.leader.cluster.workers.values()}
+                return {name: _load(carried) for name, carried in carried_by_all(node.leader.cluster).items()}
         return None
 
     def _deliver(self, orders: Orders) -> None:
@@ -260,6 +258,10 @@ class Simulation:
 
     def _item_of(self, trial: TrialId) -> Item:
         return self.searcher.items.get(trial) or self.owner.orders[trial].item
+
+
+def _load(carried: Carried) -> Load:
+    return Load(carried.used_slots, carried.pieces, carried.gangs, carried.tenant)
 
 
 def _reaching(setup: Setup) -> PoolPolicy:

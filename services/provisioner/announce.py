@@ -41,7 +41,7 @@ def provided(one: Provider) -> ProviderChanged:
     )
 
 
-def drain(one: Instance, undo: bool = False) -> DrainWorker:
-    """Asks the scheduler to empty its worker, runs left to end by themselves; `undo` takes that back."""
+def drain(one: Instance, undo: bool = False, reclaim: bool = False) -> DrainWorker:
+    """Asks the scheduler to empty its worker, runs left to end by themselves, or with `reclaim` asked to go on elsewhere; `undo` takes that back."""
     operation = derived_id(one.id, "drain", one.version)
-    return DrainWorker(operation_id=operation, worker=one.worker, undo=undo)
+    return DrainWorker(operation_id=operation, worker=one.worker, undo=undo, reclaim=reclaim)

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from services.provisioner.catalogue import CatalogueFile
 from services.provisioner.core.instance import Instance
 from services.provisioner.core.intents import offer_of
-from services.provisioner.core.sizing import Budget
 from services.provisioner.core.spec import PoolSpec, resolve
+from services.provisioner.core.standing import Budget
 from services.provisioner.store import Provider
 from shared.errors import Rejected
 from shared.ids import PoolName

@@ -15,16 +15,19 @@ import structlog
 from services.provisioner import store
 from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.absences import Absences
-from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, IntentId, Trigger, moved
 from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.lack import Lack
+from services.provisioner.core.loads import Loads
+from services.provisioner.core.moving import Waste
 from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.refusals import Hold, fault_of
+from services.provisioner.core.refusals import fault_of
 from services.provisioner.core.spec import PoolSpec
 from services.provisioner.effects import Effects, Means
 from services.provisioner.pools import budgets_of, month_of
 from services.provisioner.store import Provider
 from services.provisioner.sweep import Sweep
+from services.provisioner.view import Pool, View, could_spare, load_of
 from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
@@ -40,37 +43,6 @@ _SAMPLES_PER_TIMEOUT = 4
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """One pool on record. `wrong`: what is the matter with its definition."""
-
-    row: Provider
-    spec: PoolSpec
-    wrong: str | None
-    live: list[Instance]
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided. `unusable`: pools that can rent nothing and have
-    nothing, and why."""
-
-    pools: list[Pool]
-    unusable: list[tuple[Provider, str]]
-    sightings: Mapping[str, Mapping[WorkerId, Sighting]]
-    blind: frozenset[str]
-    holds: list[Hold]
-    spent: Mapping[PoolName, float]
-
-    @property
-    def seen(self) -> dict[WorkerId, Sighting]:
-        return {worker: one for found in self.sightings.values() for worker, one in found.items()}
-
-    @property
-    def live(self) -> list[Instance]:
-        return [one for pool in self.pools for one in pool.live]
-
-
 @dataclass(slots=True)
 class Reconciler:
     """One term's loop; `woken` has the next pass begin at once."""
@@ -78,7 +50,9 @@ class Reconciler:
     means: Means
     effects: Effects
     woken: asyncio.Event
-    _idleness: Idleness = field(default_factory=Idleness)
+    _loads: Loads = field(default_factory=Loads)
+    _wastes: dict[PoolName, Waste] = field(default_factory=dict)
+    _lacks: dict[PoolName, Lack] = field(default_factory=dict)
     _absences: Absences = field(default_factory=Absences)
     _sampled_at: float = float("-inf")
     _outages: Outages = field(default_factory=Outages)
@@ -109,7 +83,7 @@ class Reconciler:
         # 2. Look at what there is, and load what is on record.
         view = await self._load()
         # 3. See who is idle, where somebody could be spared, and whom the providers no longer name.
-        await self._sample(view)
+        has_asked = await self._sample(view)
         now = means.clock.now()
         seen = view.seen
         expected = [one for one in view.live if one.driver not in view.blind]
@@ -118,11 +92,12 @@ class Reconciler:
         is_resting = True
         for pool in view.pools:
             # 4. Decide, for each pool that can be seen.
-            world = self._world(pool, view, seen)
+            world = self._world(pool, view, seen, has_asked)
             if world is None:
                 is_resting = False
                 continue
             plan = plan_pool(world, now)
+            self._remember(pool.row.pool, plan, now)
             # 5. Record the intents and tell of them, under our epoch.
             new = self._intents(pool.spec, plan, now)
             await self._record(pool, plan, new, fault_of(world.holds, pool.spec.offers, now))
@@ -167,7 +142,9 @@ class Reconciler:
                 unusable.append((row, wrong))
         return View(pools, unusable, sightings, frozenset(blind), holds, spent)
 
-    def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting]) -> World | None:
+    def _world(
+        self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting], has_asked: bool
+    ) -> World | None:
         """None where a provider of the pool's machines did not answer, or is not set up here."""
         drivers = self.means.drivers
         if any(one.driver in view.blind or one.driver not in drivers for one in pool.live):
@@ -177,28 +154,39 @@ class Reconciler:
             pool.row.demand,
             pool.live,
             seen,
-            self._idleness.since,
+            self._loads.idle_since,
             self._absences.missed,
             {name: driver.lateness for name, driver in drivers.items()},
             view.holds,
             budgets_of(pool.spec, view.spent, self.means.clock.now()),
+            loads=self._loads.now if has_asked else None,
+            wasted=self._wastes.setdefault(pool.row.pool, Waste()).spent,
+            lack=self._lacks.get(pool.row.pool, Lack()),
         )
 
-    async def _sample(self, view: View) -> None:
+    def _remember(self, pool: PoolName, plan: Plan, now: datetime) -> None:
+        """What only this term knows: what machines have cost too much, and since when slots are missing."""
+        self._lacks[pool] = plan.sizing.lack
+        if plan.sizing.rates is not None:
+            self._wastes[pool].sample(plan.sizing.rates, now)
+
+    async def _sample(self, view: View) -> bool:
+        """Asks who has what to do, where somebody could be spared or moved; False: not now."""
         clock = self.means.clock
-        if not any(sum(one.is_open for one in pool.live) > pool.spec.minimum for pool in view.pools):
-            return
+        if not any(could_spare(pool) for pool in view.pools):
+            return False
         if clock.monotonic() - self._sampled_at < self._sample_every_s(view):
-            return
+            return False
         self._sampled_at = clock.monotonic()
         try:
             cluster = await self.means.bus.ask(GetCluster(), SITE, timeout_s=1.0)
         except MusterError as error:
             # Who may be idle is not known then, so nobody goes.
             _log.info("the scheduler did not say who is idle", error=str(error))
-            self._idleness.sample({}, clock.now())
-            return
-        self._idleness.sample({worker.worker: worker.used_slots for worker in cluster.workers}, clock.now())
+            self._loads.sample({}, clock.now())
+            return False
+        self._loads.sample({worker.worker: load_of(worker) for worker in cluster.workers}, clock.now())
+        return True
 
     def _sample_every_s(self, view: View) -> float:
         shortest = min((pool.spec.idle_timeout.total_seconds() for pool in view.pools), default=AT_REST_S)
@@ -221,7 +209,9 @@ class Reconciler:
         fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
         told = {**store.told_of(pool.spec), "instances": len(pool.live) + len(instances), "fault": fault}
         has_news = pool.row.version == 0 or any(getattr(pool.row, name) != told[name] for name in told)
-        is_new = bool(plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn)
+        is_new = bool(
+            plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn or sizing.moved
+        )
         is_over = pool.row.is_closing and not pool.live
         if not is_new and not has_news and not is_over:
             return
@@ -255,9 +245,9 @@ class Reconciler:
 
     async def _resize(self, unit: Unit, plan: Plan) -> None:
         sizing, now = plan.sizing, unit.now
-        for one in sizing.drains:
+        for one in (*sizing.drains, *sizing.moved):
             if await self._save(unit, one, moved(one, Trigger.DRAIN, now)):
-                unit.emit(drain(one), tenant=SITE)
+                unit.emit(drain(one, reclaim=one in sizing.moved), tenant=SITE)
         for one in sizing.undone:
             if await self._save(unit, one, moved(one, Trigger.UNDO, now)):
                 unit.emit(drain(one, undo=True), tenant=SITE)

@@ -105,6 +105,7 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
             largest_single_node=demand.largest_single_node,
             slot_kind=demand.kind,
             soon_slots=demand.soon,
+            single_node_sizes=demand.single_node,
         ),
         PoolCapacity(
             pool=pool,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from services.scheduler.booking import Booking
 from services.scheduler.budgets import Budgets
+from services.scheduler.core.carried import carried_by
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
@@ -131,7 +132,7 @@ class Queries:
         return found
 
     def _worker_view(self, worker: Worker) -> WorkerView:
-        now = self.clock.now()
+        now, carried = self.clock.now(), carried_by(self.cycle.cluster, worker)
         is_lost = worker.liveness is Liveness.LOST
         return WorkerView(
             worker=worker.id,
@@ -139,7 +140,10 @@ class Queries:
             address=worker.address,
             state="lost" if is_lost else "draining" if worker.is_emptying else "ready",
             slots=len(worker.slot_ids),
-            used_slots=worker.used_slots,
+            used_slots=carried.used_slots,
+            run_slots=carried.pieces,
+            gangs=carried.gangs,
+            tenant=carried.tenant,
             slot_kind=worker.kind,
             last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,

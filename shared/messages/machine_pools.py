@@ -20,6 +20,8 @@ class PoolDefinition(Record):
         reserve_slots: Kept idle for what may come.
         spot_share: At most this share of the slots is on spot machines, and at least `on_demand_slots` are not. `falls_back`: others are taken
             where spot machines are not to be had.
+        moves_runs: In a pool with spot machines, runs are asked to save and go on elsewhere once that has become cheaper for long enough to pay.
+        patience_s: While more and more slots are asked for, renting waits so long at most, so that larger machines cover them.
         idle_timeout_s: A machine that was idle for so long goes; `join_timeout_s`: one that has not joined by then is given up.
         budget_per_month: Money, from the first of each month in UTC: no machine is launched that could pass it within the hour.
     """
@@ -34,6 +36,8 @@ class PoolDefinition(Record):
     spot_share: float = Field(0.0, ge=0, le=1)
     on_demand_slots: int = Field(0, ge=0)
     falls_back: bool = True
+    moves_runs: bool = True
+    patience_s: float = Field(0.0, ge=0, le=600)
     idle_timeout_s: float = Field(300.0, gt=0)
     join_timeout_s: float = Field(1200.0, gt=0)
     budget_per_month: float | None = Field(None, gt=0)

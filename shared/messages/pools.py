@@ -11,7 +11,8 @@ from shared.messages.workers import WorkerView
 
 
 class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="pool demand"):
-    """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need."""
+    """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need.
+    `single_node_sizes`: how many requests wait for so many slots on one machine, the largest first."""
 
     pool: PoolName
     version: int
@@ -21,6 +22,7 @@ class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="po
     largest_single_node: int = 0
     slot_kind: SlotKind | None = None
     soon_slots: int = 0
+    single_node_sizes: tuple[tuple[int, int], ...] = ()
 
 
 class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from shared.ids import PoolName, WorkerId
+from shared.ids import PoolName, TenantId, WorkerId
 from shared.messages.allocations import Slot
 from shared.messages.base import Command, Event, Query, Record, WorkerRequest
 from shared.messages.specs import SlotKind
@@ -123,3 +123,6 @@ class WorkerView(Record):
     slot_ids: tuple[int, ...] = ()
     disabled_slots: tuple[int, ...] = ()
     trouble: str | None = None
+    run_slots: tuple[int, ...] = ()
+    gangs: int = 0
+    tenant: TenantId | None = None

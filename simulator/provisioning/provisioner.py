@@ -1,34 +1,40 @@
 """The provisioner: the pool's demand against what stands, decided by its own core. What is around the core mirrors
 `services/provisioner` (reconcile, effects, handlers) on virtual time. Neighbour: `cloud`, where the machines are."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from services.provisioner.core.absences import Absences
-from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, IntentId, State, Trigger, ended, moved
 from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.lack import Lack
+from services.provisioner.core.loads import Loads
+from services.provisioner.core.moving import Waste
 from services.provisioner.core.outcomes import on_kicked, on_launched, on_not_done
 from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.sizing import Demand, Launch
+from services.provisioner.core.sizing import Launch
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.standing import Demand
 from services.provisioner.core.sweeping import Bill, Leftovers, plan_sweep
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.worker import Drain, Liveness
 from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
-from simulator.agenda import Act, Agenda
-from simulator.control.node import Drained, Removed, Told as Message
+from simulator.agenda import Act
+from simulator.control.node import Drained, Removed
 from simulator.owner import ROOT
-from simulator.provisioning.cloud import Manners, Provider
+from simulator.provisioning.books import Books
+from simulator.provisioning.cloud import Provider
 from simulator.provisioning.holds import Holds
-from simulator.watching.watch import Watch
+from simulator.provisioning.ties import Ties
 
 PLACE = "provisioner"
-EVERY_MS, AT_REST_MS = 1000, 5000
+EVERY_MS, AT_REST_MS = 1000, 10_000
+_SAMPLES_PER_TIMEOUT = 4
 POINTS = (
     "provisioner_before_intent",
     "provisioner_after_intent",
@@ -38,49 +44,27 @@ POINTS = (
 """Where it may die: before and after its intents are on record, and around each effect, whose record comes after it."""
 
 
-@dataclass(slots=True)
-class Ties:
-    """Where the provisioner is joined to the world.
-
-    Attributes:
-        tell: Sends the scheduler a command, or says that a machine is gone.
-        is_up: Whether the database answers.
-        used_slots: What the scheduler says each worker uses; None: it does not answer.
-    """
-
-    agenda: Agenda
-    tell: Callable[[Message], None]
-    watch: Watch
-    is_up: Callable[[], bool]
-    used_slots: Callable[[], Mapping[WorkerId, int] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rented:
-    """A pool whose machines come and go, and where from."""
-
-    spec: PoolSpec
-    manners: Manners
-
-
 class Provisioner:
     """One process and its tables. It dies between an intent, its effect and the record of it, and is started again."""
 
     def __init__(self, ties: Ties, spec: PoolSpec, cloud: Provider) -> None:
         self.spec = spec
         self.cloud = cloud
-        self.instances: dict[InstanceId, Instance] = {}
         self.most = 0
         """The most machines at a time."""
         self.is_up = True
         self.dies_at: tuple[str, int] | None = None
         """A point of fault at which it is to die next, and for how many milliseconds."""
         self._ties = ties
+        self._books = Books()
         self._demand = Demand()
         self._demand_version = 0
-        self._idleness = Idleness()
+        self._loads, self._waste, self._lack = Loads(), Waste(), Lack()
         self._absences, self._strangers = Absences(), Absences()
         self._holds = Holds()
+        self._sampled_ms = -AT_REST_MS
+        timeout_ms = self.spec.idle_timeout // timedelta(milliseconds=1)
+        self._sample_every_ms = max(EVERY_MS, min(AT_REST_MS, timeout_ms // _SAMPLES_PER_TIMEOUT))
         self._life = 0
         self._intents = 0
 
@@ -97,8 +81,12 @@ class Provisioner:
                 yield one, (until - one.launched_at).total_seconds() / 3600
 
     @property
+    def instances(self) -> Mapping[InstanceId, Instance]:
+        return self._books.instances
+
+    @property
     def live(self) -> list[Instance]:
-        return [one for one in self.instances.values() if not one.is_final]
+        return self._books.live
 
     def begin(self) -> None:
         """Look at the pool now, and again and again."""
@@ -109,8 +97,9 @@ class Provisioner:
         self.dies_at = None
         self._life += 1
         self.is_up = False
-        self._idleness = Idleness()
+        self._loads, self._waste, self._lack = Loads(), Waste(), Lack()
         self._absences, self._strangers = Absences(), Absences()
+        self._sampled_ms = self._ties.agenda.now_ms - AT_REST_MS
         self._ties.agenda.after(down_ms, self._start)
 
     def take_demand(self, told: tuple[int, Told], acknowledge: Act) -> None:
@@ -119,18 +108,16 @@ class Provisioner:
         if version > self._demand_version:
             now = self._ties.agenda.now
             self._demand_version = version
-            self._demand = Demand(
-                demand.waiting, demand.idle, demand.soon, demand.kind, now, demand.largest_single_node
-            )
+            largest, sizes = demand.largest_single_node, demand.single_node
+            self._demand = Demand(demand.waiting, demand.idle, demand.soon, demand.kind, now, largest, sizes)
         acknowledge()
 
     def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
         """Joined, drained or lost: only what is newer of a worker counts."""
         version, fact = row
         if isinstance(fact, WorkerUp | WorkerDown | WorkerEmptied):
-            known = {one.worker: one for one in self.live}
-            before = known.get(fact.worker.id)
-            if before is not None and version > before.worker_version:
+            before = self._books.of_worker(fact.worker.id)
+            if before is not None and not before.is_final and version > before.worker_version:
                 self._save(replace(self._after(before, fact), worker_version=version))
                 if isinstance(fact, WorkerUp):
                     self._holds.clear(offer_of(before), has_joined=True)
@@ -167,7 +154,7 @@ class Provisioner:
         except Transient:
             return EVERY_MS
         live, now = self.live, agenda.now
-        self._idleness.sample(self._ties.used_slots() or {}, now)
+        has_asked = self._sample(now)
         there = {one.worker for one in live if own_sighting(one, sightings)}
         self._absences.sample((one.worker for one in live), there, now)
         # 2. Decide.
@@ -177,12 +164,18 @@ class Provisioner:
             self._demand,
             live,
             sightings,
-            self._idleness.since,
+            self._loads.idle_since,
             self._absences.missed,
             {spec.driver: self.cloud.lateness},
             self._holds.all,
+            loads=self._loads.now if has_asked else None,
+            wasted=self._waste.spent,
+            lack=self._lack,
         )
         plan = plan_pool(world, now)
+        if plan.sizing.rates is not None:
+            self._waste.sample(plan.sizing.rates, now)
+        self._lack = plan.sizing.lack
         # 3. Record the intents and tell of them.
         if not self._reaches("provisioner_before_intent"):
             return EVERY_MS
@@ -196,7 +189,16 @@ class Provisioner:
         self.most = max(self.most, len(self.live))
         with suppress(Transient):
             self._ties.watch.on_machines(self.spec, self.live, self.cloud.observe())
-        return AT_REST_MS if is_at_rest(world, plan, now) else EVERY_MS
+        return self._sample_every_ms if is_at_rest(world, plan, now) else EVERY_MS
+
+    def _sample(self, now: datetime) -> bool:
+        """Who is idle is asked for less often than what stands; False: not now."""
+        now_ms = self._ties.agenda.now_ms
+        if now_ms - self._sampled_ms < self._sample_every_ms:
+            return False
+        self._sampled_ms = now_ms
+        self._loads.sample(self._ties.loads() or {}, now)
+        return True
 
     def _new(self, spec: PoolSpec, launch: Launch) -> Intent:
         self._intents += 1
@@ -212,9 +214,9 @@ class Provisioner:
             self._save(after)
         for one, refusal in plan.refusals:
             self._holds.take(offer_of(one), refusal, now)
-        for one in plan.sizing.drains:
+        for one in (*plan.sizing.drains, *plan.sizing.moved):
             self._save(moved(one, Trigger.DRAIN, now))
-            tell(Drained(one.worker, reclaim=False))
+            tell(Drained(one.worker, reclaim=one in plan.sizing.moved))
         for one in plan.sizing.undone:
             self._save(moved(one, Trigger.UNDO, now))
             tell(Drained(one.worker, reclaim=False, undo=True))
@@ -254,14 +256,11 @@ class Provisioner:
 
     def _sweep(self, sightings: Mapping[WorkerId, Sighting]) -> None:
         """What is there and on no record, or on the record of one that has ended."""
-        known = {one.worker: one for one in self.instances.values()}
-        left = {
-            worker: one for worker, one in sightings.items() if worker not in known or known[worker].is_final
-        }
+        live = set(self._books.live_workers())
+        left = {worker: one for worker, one in sightings.items() if worker not in live}
+        known = {worker: one for worker in left if (one := self._books.of_worker(worker)) is not None}
         bills = {
-            worker: Bill(known[worker].external_id, known[worker].launched_at, known[worker].ended_at)
-            for worker in left
-            if worker in known
+            worker: Bill(one.external_id, one.launched_at, one.ended_at) for worker, one in known.items()
         }
         now = self._ties.agenda.now
         self._strangers.sample(left.keys() - bills.keys(), (), now)
@@ -273,7 +272,7 @@ class Provisioner:
                 self.cloud.terminate(worker, machine)
 
     def _again(self, name: IntentId) -> Intent:
-        called = tuple(one for one in self.instances.values() if one.intent == name)
+        called = self._books.of_intent(name)
         return Intent(name, called[0].pool, offer_of(called[0]), called)
 
     def _launch(self, intent: Intent) -> None:
@@ -291,7 +290,7 @@ class Provisioner:
             self._holds.clear(offer_of(wanted[0]), has_joined=False)
 
     def _save(self, one: Instance) -> None:
-        self.instances[one.id] = one
+        self._books.save(one)
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:

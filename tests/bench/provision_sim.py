@@ -16,7 +16,7 @@ from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.pool import PoolPolicy
 from shared.ids import PoolName
 from simulator.control.leader import Tempo
-from simulator.provisioning.provisioner import Rented
+from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
 from simulator.watching.measures import Measures
@@ -29,6 +29,7 @@ from tests.bench.provisioning.workload import day, work_ms
 DAYS = 30
 POOL = PoolName("default")
 IDLE = timedelta(seconds=90)
+PATIENCE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,16 @@ def play(items: Sequence[Item], market: Market, spec: PoolSpec, seed: int) -> Pl
 
 def spec_of(market: Market, with_spot: bool = True) -> PoolSpec:
     offers = tuple(one for one in market.offers if with_spot or one.purchase == "on_demand")
-    return PoolSpec(POOL, offers, 0, 1000, idle_timeout=IDLE, join_timeout=timedelta(minutes=10))
+    return PoolSpec(
+        POOL,
+        offers,
+        0,
+        1000,
+        idle_timeout=IDLE,
+        join_timeout=timedelta(minutes=10),
+        moves_runs=with_spot,
+        patience=PATIENCE,
+    )
 
 
 def percentile_95(values: Sequence[float]) -> float:

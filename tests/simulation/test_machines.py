@@ -15,7 +15,8 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Drain
 from simulator.faults import Fault
 from simulator.provisioning.cloud import Manners
-from simulator.provisioning.provisioner import Provisioner, Rented
+from simulator.provisioning.provisioner import Provisioner
+from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
 from simulator.watching.breach import Breach

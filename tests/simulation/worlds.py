@@ -14,7 +14,7 @@ from simulator.bookings import Booking
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
 from simulator.machines.local import Kind
-from simulator.provisioning.provisioner import Rented
+from simulator.provisioning.ties import Rented
 from simulator.searching.learning import Learning
 from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation

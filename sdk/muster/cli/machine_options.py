@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots",
-    "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
+    "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
 )  # fmt: skip
 """Of a pool, what its definition says."""
 
@@ -47,6 +47,21 @@ FallsBack = Annotated[
     bool | None,
     typer.Option("--fall-back/--no-fall-back", help="Rent others where spot machines are not to be had."),
 ]
+MovesRuns = Annotated[
+    bool | None,
+    typer.Option(
+        "--move-runs/--no-move-runs",
+        help="With spot machines: runs save and go on elsewhere where that is cheaper.",
+    ),
+]
+Patience = Annotated[
+    str | None,
+    typer.Option(
+        "--patience",
+        metavar="TIME",
+        help="While ever more is asked for, wait so long, for fewer and larger machines.",
+    ),
+]
 Idle = Annotated[
     str | None, typer.Option("--idle-timeout", metavar="TIME", help="A machine idle for so long goes.")
 ]
@@ -74,6 +89,8 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
         spot_share: SpotShare = None,
         on_demand_slots: OnDemand = None,
         fall_back: FallsBack = None,
+        move_runs: MovesRuns = None,
+        patience: Patience = None,
         idle_timeout: Idle = None,
         join_timeout: Join = None,
         budget: Budget = None,
@@ -88,6 +105,8 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
             "spot_share": spot_share,
             "on_demand_slots": on_demand_slots,
             "falls_back": fall_back,
+            "moves_runs": move_runs,
+            "patience_s": None if patience is None else seconds_of(patience, "--patience"),
             "idle_timeout_s": None if idle_timeout is None else seconds_of(idle_timeout, "--idle-timeout"),
             "join_timeout_s": None if join_timeout is None else seconds_of(join_timeout, "--join-timeout"),
         }

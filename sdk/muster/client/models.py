@@ -878,6 +878,8 @@ class MachinePool(Resource):
     spot_share: float = 0.0
     on_demand_slots: int = 0
     falls_back: bool = True
+    moves_runs: bool = True
+    patience_s: float = 0.0
     idle_timeout_s: float | None = None
     join_timeout_s: float | None = None
     budget_per_month: float | None = None

@@ -59,6 +59,14 @@ class PoolMachines(Request):
     falls_back: bool = Field(
         default=True, description="Other machines are rented where spot machines are not to be had."
     )
+    moves_runs: bool = Field(
+        default=True,
+        description="In a pool with spot machines, runs save and go on elsewhere once that is cheaper for long enough to pay.",
+    )
+    patience_s: Annotated[float, Field(ge=0, le=600)] = Field(
+        default=0.0,
+        description="While more and more slots are asked for, renting waits so long at most, so that larger machines cover them.",
+    )
     idle_timeout_s: Annotated[float, Field(gt=0)] = 300.0
     join_timeout_s: Annotated[float, Field(gt=0)] = 1200.0
     budget_per_month: Annotated[float | None, Field(gt=0)] = Field(
@@ -111,6 +119,8 @@ class MachinePool(Resource):
     spot_share: float = 0.0
     on_demand_slots: int = 0
     falls_back: bool = True
+    moves_runs: bool = True
+    patience_s: float = 0.0
     idle_timeout_s: float | None = None
     join_timeout_s: float | None = None
     budget_per_month: float | None = None

@@ -7,10 +7,13 @@ from datetime import datetime, timedelta
 from services.provisioner.core.absences import Absence
 from services.provisioner.core.instance import SERVING, STARTING, Instance, IntentId, State, Trigger, moved
 from services.provisioner.core.intents import Presence, Sighting, own_sighting, twins
+from services.provisioner.core.lack import Lack
+from services.provisioner.core.loads import Load
 from services.provisioner.core.outcomes import LASTS, pause_after
 from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
-from services.provisioner.core.sizing import SETTLES_IN, Budget, Demand, Sizing, Standing, plan_size
+from services.provisioner.core.sizing import SETTLES_IN, Sizing, plan_size, with_moves
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.standing import Budget, Demand, Standing
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10
@@ -36,6 +39,9 @@ class World:
     lateness: Mapping[str, timedelta] = field(default_factory=dict)
     holds: Sequence[Hold] = ()
     budgets: Sequence[Budget] = ()
+    loads: Mapping[WorkerId, Load] | None = None
+    wasted: Mapping[WorkerId, float] = field(default_factory=dict)
+    lack: Lack = field(default_factory=Lack)
 
     def is_gone(self, one: Instance, now: datetime) -> bool:
         """Whether nothing of it is there: the provider says so, or has not named it for longer than its readings are late."""
@@ -74,11 +80,20 @@ def plan_pool(world: World, now: datetime) -> Plan:
         *world.holds,
         *(hold for one, why in refusals if (hold := _hold(world.spec, one, why, now)) is not None),
     ]
-    standing = Standing(world.demand, after, world.idle_since, holds, world.budgets)
+    standing = Standing(
+        world.demand,
+        after,
+        world.idle_since,
+        holds,
+        world.budgets,
+        world.loads,
+        world.wasted,
+        world.lack,
+    )
     due = [one for one in after if one.is_due(now)]
     return Plan(
         moves=tuple((before, one) for before, one in moves if one != before),
-        sizing=plan_size(world.spec, standing, now),
+        sizing=with_moves(world.spec, standing, plan_size(world.spec, standing, now), now),
         launches=tuple(
             dict.fromkeys(one.intent for one in due if one.state is State.WANTED and one.intent is not None)
         ),
@@ -93,7 +108,7 @@ def plan_pool(world: World, now: datetime) -> Plan:
 def is_at_rest(world: World, plan: Plan, now: datetime) -> bool:
     """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
     is_held = any(is_on(world.spec, hold, now) for hold in world.holds)
-    idle = Plan(sizing=Sizing(short=plan.sizing.short))
+    idle = Plan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
     return plan == idle and not is_held and all(_is_settled(one, now) for one in world.live)
 
 
@@ -132,15 +147,17 @@ def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Inst
     """What the provider says of it: its id, and between which times it is billed."""
     if sighting is None:
         return one
-    known = replace(
-        one,
-        external_id=one.external_id or sighting.external_id,
-        launched_at=sighting.launched_at
-        if one.launched_at is not None and sighting.launched_at
-        else one.launched_at,
-        over_at=one.over_at or (sighting.ended_at or now if sighting.presence is Presence.ENDED else None),
+    external_id = one.external_id or sighting.external_id
+    launched_at, over_at = one.launched_at, one.over_at
+    if launched_at is not None and sighting.launched_at:
+        launched_at = sighting.launched_at
+    if over_at is None and sighting.presence is Presence.ENDED:
+        over_at = sighting.ended_at or now
+    if (external_id, launched_at, over_at) == (one.external_id, one.launched_at, one.over_at):
+        return one
+    return replace(
+        one, external_id=external_id, launched_at=launched_at, over_at=over_at, version=one.version + 1
     )
-    return one if known == one else replace(known, version=one.version + 1)
 
 
 def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Instance:

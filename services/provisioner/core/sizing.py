@@ -1,55 +1,25 @@
 """How many machines a pool needs, and of what: from its definition, the demand, what stands, what is held, and who has been idle for how long."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Need, Room, cheapest, choose_machines
+from services.provisioner.core.choosing import Room, cheapest
 from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
-from services.provisioner.core.refusals import Hold, is_held
+from services.provisioner.core.lack import Lack
+from services.provisioner.core.moving import Ground, plan_moves
+from services.provisioner.core.pieces import Lacking, cover, lacking_of
+from services.provisioner.core.refusals import is_held
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.standing import Budget, Demand, Standing
 from shared.ids import WorkerId
-from shared.messages.specs import SlotKind
 
 SETTLES_IN = timedelta(seconds=5)
 """How long a demand that is older than a worker's joining is taken to be answered by that worker."""
 LEAD = timedelta(hours=1)
 """No machine is launched that could pass a budget within this time, with all that stands running on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Slots that could be used beyond what stands (`waiting`), or may be soon; `largest`: of what waits, the most slots that must be on one
-    machine. Told when something changes."""
-
-    waiting: int = 0
-    idle: int = 0
-    soon: int = 0
-    kind: SlotKind | None = None
-    heard_at: datetime | None = None
-    largest: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Money of this month: what may be spent, and what was; `words` says whose it is."""
-
-    words: str
-    limit: float
-    spent: float
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What sizing looks at: a pool's demand and machines, oldest first, since when workers are idle, what is held back, and money."""
-
-    demand: Demand
-    live: Sequence[Instance]
-    idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
-    holds: Sequence[Hold] = ()
-    budgets: Sequence[Budget] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +32,16 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What to launch; who is to go when it is empty; who may stay after all; who was never begun. `short`: why fewer are launched than asked for."""
+    """What to launch; who is to go when it is empty, and whose runs are asked to go on elsewhere (`moved`); who may stay after all; who was never begun.
+    `short`: why fewer are launched than asked for. `rates`: what machines cost per hour that their work would not cost elsewhere; None: nobody has looked."""
 
     launches: tuple[Launch, ...] = ()
     drains: tuple[Instance, ...] = ()
     undone: tuple[Instance, ...] = ()
     withdrawn: tuple[Instance, ...] = ()
+    moved: tuple[Instance, ...] = ()
+    rates: Mapping[WorkerId, float] | None = None
+    lack: Lack = field(default_factory=Lack)
     short: str | None = None
 
 
@@ -78,10 +52,13 @@ def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
     """
     live = standing.live
     staying = [one for one in live if one.state not in LEAVING]
-    missing = max(0, _asked(spec, standing) - _coming(standing, now))
+    missing = _missing(spec, standing, now).slots
     below = min(spec.minimum, spec.maximum) - len(staying)
+    lack = standing.lack.sampled(missing, now)
+    if missing > 0 and below <= 0 and lack.may_grow(spec.patience, now):
+        return Sizing(lack=lack)
     if below > 0 or (missing > 0 and not _is_full(spec, staying)):
-        return _grow(spec, standing, (missing, below), now)
+        return _grow(spec, standing, below, now)
     excess = len(staying) - spec.maximum
     withdrawn = [one for one in reversed(staying) if one.state is State.WANTED][: max(0, excess)]
     too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
@@ -94,10 +71,28 @@ def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
     )
 
 
-def _grow(spec: PoolSpec, standing: Standing, wanted: tuple[int, int], now: datetime) -> Sizing:
-    """Takes back who is leaving, then launches for so many slots and so many machines that are missing."""
-    missing, below = wanted
-    live = standing.live
+def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime) -> Sizing:
+    """With who gives way to cheaper machines. Nobody is moved while something waits, nor below the minimum."""
+    if not spec.moves_runs or standing.loads is None:
+        return sizing
+    room, _ = _room(spec, standing)
+    offers = [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+    moves = plan_moves(spec, Ground(standing.live, standing.loads, standing.wasted, offers, room))
+    demand = standing.demand
+    if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
+        return replace(sizing, rates=moves.rates)
+    staying = sum(one.state not in LEAVING for one in standing.live)
+    moved = moves.due[: max(0, staying - spec.minimum)]
+    # Who is idle may be where the others go.
+    drains = () if moved else sizing.drains
+    launches = _launches(standing.live, moves.launches)
+    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
+
+
+def _grow(spec: PoolSpec, standing: Standing, below: int, now: datetime) -> Sizing:
+    """Takes back who is leaving, then launches for the slots and for so many machines that are missing."""
+    live, lacking = standing.live, _missing(spec, standing, now)
+    missing = lacking.slots
     staying = sum(one.state not in LEAVING for one in live)
     back: list[Instance] = []
     for one in reversed(live):
@@ -106,7 +101,7 @@ def _grow(spec: PoolSpec, standing: Standing, wanted: tuple[int, int], now: date
             missing, below = missing - one.slots, below - 1
     room, limit = _room(spec, standing)
     offers = [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
-    machines = _choose(spec, standing, (missing, back), (offers, room), now)
+    machines = _choose(spec, standing, (lacking.after(one.slots for one in back), back), (offers, room))
     room = room.less(machines)
     for _ in range(below - len(machines)):
         one_more = cheapest(
@@ -137,14 +132,15 @@ def _asked(spec: PoolSpec, standing: Standing) -> int:
         idle = sum(one.slots for one in standing.live if one.state is State.READY and one.is_open)
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
-    waiting = demand.waiting
-    if demand.largest > spec.slots_per_instance:
-        waiting = max(0, waiting - demand.largest)
-    return waiting + max(0, demand.soon + spec.reserve_slots - idle)
+    return demand.waiting + max(0, demand.soon + spec.reserve_slots - idle)
 
 
-def _coming(standing: Standing, now: datetime) -> int:
-    return sum(one.slots for one in standing.live if _is_coming(one, standing.demand, now))
+def _missing(spec: PoolSpec, standing: Standing, now: datetime) -> Lacking:
+    """What is asked for and does not come yet."""
+    demand = standing.demand
+    sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
+    asked = lacking_of(_asked(spec, standing), sizes, spec.slots_per_instance)
+    return asked.after(one.slots for one in standing.live if _is_coming(one, demand, now))
 
 
 def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
@@ -171,34 +167,32 @@ def _room(spec: PoolSpec, standing: Standing) -> tuple[Room, Budget | None]:
 def _choose(
     spec: PoolSpec,
     standing: Standing,
-    wanted: tuple[int, Sequence[Instance]],
+    wanted: tuple[Lacking, Sequence[Instance]],
     have: tuple[Sequence[Offer], Room],
-    now: datetime,
 ) -> list[Offer]:
-    """Machines for the missing slots: first those that must not be spot machines, then the rest as it is cheapest."""
-    (missing, back), (offers, room) = wanted, have
-    if missing <= 0:
+    """Machines for what is missing: first those that must not be spot machines, then the rest as it is cheapest."""
+    (lacking, back), (offers, room) = wanted, have
+    if not lacking.slots:
         return []
-    largest = standing.demand.largest
-    coming = (*back, *(one for one in standing.live if _is_coming(one, standing.demand, now)))
-    if largest > spec.slots_per_instance or any(one.slots >= largest for one in coming):
-        largest = 0
     staying = [*(one for one in standing.live if one.state not in LEAVING), *back]
     firm = sum(one.slots for one in staying if one.purchase == "on_demand")
-    total = sum(one.slots for one in staying) + missing
-    must = min(missing, max(0, spec.spot.least_on_demand(total) - firm))
+    total = sum(one.slots for one in staying) + lacking.slots
+    must = lacking.first(max(0, spec.spot.least_on_demand(total) - firm))
     on_demand = [offer for offer in offers if offer.purchase == "on_demand"]
-    chosen = choose_machines(Need(must, min(largest, must), spec.order), on_demand, room)
-    covered = sum(offer.kind.slots for offer in chosen)
-    if any(offer.kind.slots >= largest for offer in chosen):
-        largest = 0
-    free = missing - max(must, covered)
+    chosen = cover(must, on_demand, room, spec.order) if must.slots else []
+    # What had to be on others and found none is not taken from spot machines.
+    rest = lacking.after(_slots_of(must, chosen))
     allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
-    for one in choose_machines(Need(free, largest, spec.order), allowed, room.less(chosen)):
+    for one in cover(rest, allowed, room.less(chosen), spec.order):
         # Where too few others are to be had, the share of spot machines stays what it may be, and the pool is short.
         if _may_be(spec, standing, one, chosen):
             chosen.append(one)
     return chosen
+
+
+def _slots_of(must: Lacking, chosen: Sequence[Offer]) -> list[int]:
+    left = must.after(offer.kind.slots for offer in chosen)
+    return [*(offer.kind.slots for offer in chosen), *left.pieces, left.loose]
 
 
 def _may_fall_back(spec: PoolSpec) -> bool:

@@ -34,7 +34,8 @@ class SpotRule:
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """What sizing obeys. `offers`: of one kind of slot, in the order given; bounds count machines, except where they say slots."""
+    """What sizing obeys. `offers`: of one kind of slot, in the order given; bounds count machines, except where they say slots. `moves_runs`: what runs may be
+    asked to go on elsewhere, where that is cheaper."""
 
     pool: PoolName
     offers: tuple[Offer, ...]
@@ -46,6 +47,8 @@ class PoolSpec:
     maximum_slots: int | None = None
     reserve_slots: int = 0
     spot: SpotRule = SpotRule()
+    moves_runs: bool = False
+    patience: timedelta = timedelta()
     budget_per_month: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -138,6 +141,8 @@ def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) ->
         maximum_slots=definition.maximum_slots,
         reserve_slots=definition.reserve_slots,
         spot=SpotRule(definition.spot_share, definition.on_demand_slots, definition.falls_back),
+        patience=timedelta(seconds=definition.patience_s),
+        moves_runs=definition.moves_runs and any(offer.purchase == "spot" for offer in offers),
         budget_per_month=definition.budget_per_month,
         labels=definition.labels,
     )

@@ -8,8 +8,8 @@ from sqlalchemy import Row, null, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.provisioner.core.sizing import Demand
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.standing import Demand
 from services.provisioner.store.tables import provider
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition
@@ -102,6 +102,7 @@ async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: date
         "soon": demand.soon_slots,
         "kind": demand.slot_kind,
         "largest": demand.largest_single_node,
+        "sizes": [list(size) for size in demand.single_node_sizes],
         "heard_at": now,
     }
     statement = (
@@ -125,7 +126,11 @@ def _provider_of(row: Row[Any]) -> Provider:
         price_per_slot_hour=row.price_per_slot_hour,
         instances=row.instances,
         fault=row.fault,
-        demand=Demand(row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest),
+        demand=Demand(row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, _sizes_of(row)),
         definition=PoolDefinition.model_validate(row.definition) if row.definition is not None else None,
         is_closing=row.is_closing,
     )
+
+
+def _sizes_of(row: Row[Any]) -> tuple[tuple[int, int], ...]:
+    return tuple((size, count) for size, count in row.sizes)

@@ -57,6 +57,7 @@ provider = Table(
     Column("kind", Text),
     Column("heard_at", _TIME),
     Column("largest", Integer),
+    Column("sizes", JSONB),
     Column("definition", JSONB),
     Column("is_closing", Boolean),
 )

@@ -4,6 +4,8 @@ Some can never fit: submission refuses them (`fit`); these came before their poo
 which the provider brings do not have: they are served by what stands. Neighbour: `pool_plan`.
 """
 
+from collections import Counter
+
 from services.scheduler.core.hopes import OF_NOBODY
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.fit import reach_of
@@ -24,10 +26,12 @@ def set_aside(pool: Pool) -> int:
     return beyond
 
 
-def largest_single_node(pool: Pool) -> int:
-    """The most slots that a request waits for on one machine, of those that can ever have them."""
-    sizes = (size for size in pool.single_node if _may_grow(pool, Needs(size, size, single_node=True)))
-    return max(sizes, default=0)
+def single_node_sizes(pool: Pool, granted: Counter[int]) -> tuple[tuple[int, int], ...]:
+    """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them; `granted`: those of each size that
+    wait no more."""
+    left = {size: count - granted[size] for size, count in pool.single_node.items()}
+    sizes = (size for size in left if size and _may_grow(pool, Needs(size, size, single_node=True)))
+    return tuple((size, left[size]) for size in sorted(sizes, reverse=True) if left[size] > 0)
 
 
 def _may_grow(pool: Pool, needs: Needs) -> bool:

@@ -32,7 +32,8 @@ class Preempt(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only; `expected`: may be
-    idle when all has left that was asked to, and the provider has brought what it can. `price_per_slot_hour`: None where not known."""
+    idle when all has left that was asked to, and the provider has brought what it can. `price_per_slot_hour`: None where not known.
+    `single_node`: how many requests wait for so many slots on one machine, by size, the largest first."""
 
     waiting: int
     used: int
@@ -42,6 +43,7 @@ class Demand:
     kind: SlotKind | None
     expected: int = 0
     price_per_slot_hour: float | None = None
+    single_node: tuple[tuple[int, int], ...] = ()
 
     def exceeds(self, other: "Demand") -> bool:
         """Whether more is needed than `other` says."""

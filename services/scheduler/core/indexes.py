@@ -215,8 +215,12 @@ class Pool:
         if held and self.shares.history is not None:
             self.shares.history.charge(leaf.upwards(), held, now_ms)
 
+    def is_on_one(self, needs: Needs) -> bool:
+        """Whether all its slots must be on one machine."""
+        return needs.single_node or not self.policy.exclusive
+
     def _count_single_node(self, needs: Needs, sign: int) -> None:
-        if needs.single_node or not self.policy.exclusive:
+        if self.is_on_one(needs):
             count = self.single_node.get(needs.max_slots, 0) + sign
             self.single_node[needs.max_slots] = count
             if not count:

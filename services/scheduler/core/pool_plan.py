@@ -13,9 +13,10 @@ Lines are taken in the pool's order. Of each:
 What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
 """
 
+from collections import Counter
 from math import ceil
 
-from services.scheduler.core.aside import largest_single_node, set_aside
+from services.scheduler.core.aside import set_aside, single_node_sizes
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
@@ -91,16 +92,19 @@ class PoolPlan:
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
         idle = self._free_before - self._granted_slots - self.kept.free_slots
+        needs = [self.cluster.trials[grant.trial].wish.needs for grant in self.grants]
+        sizes = single_node_sizes(pool, Counter(one.max_slots for one in needs if pool.is_on_one(one)))
         leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
         return Demand(
             waiting=waiting,
             used=total - idle,
             idle=idle,
-            largest_single_node=largest_single_node(pool),
+            largest_single_node=max((size for size, _ in sizes), default=0),
             soon=ceil(pool.awaiting_slots),
             kind=pool.policy.kind,
             expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
             price_per_slot_hour=pool.policy.price_per_slot_hour,
+            single_node=sizes,
         )
 
     @property

@@ -43,6 +43,8 @@ class Market(Manners):
     boot_ms: int = round(BOOT_S * 1000)
     courses: dict[Key, Sequence[float]] = field(default_factory=dict, compare=False)
     turns: dict[Key, Sequence[int]] = field(default_factory=dict, compare=False)
+    priced: dict[int, tuple[PoolSpec, PoolSpec]] = field(default_factory=dict, compare=False)
+    """What was asked last, by the step of the prices: the definition, and the same with them."""
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
@@ -80,6 +82,13 @@ class Market(Manners):
         return at % 2 == 1 and at < len(turns) and turns[at] < now_ms + span_ms
 
     def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
+        step = now_ms // STEP_MS
+        if step not in self.priced or self.priced[step][0] is not spec:
+            self.priced.clear()
+            self.priced[step] = spec, self._priced(spec, now_ms)
+        return self.priced[step][1]
+
+    def _priced(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
         offers = tuple(
             replace(one, price_per_hour=self.price(one, now_ms), taken_per_hour=1 / TAKEN_EVERY_H)
             if one.purchase == "spot"

@@ -10,6 +10,7 @@ from uuid import UUID
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instance import IntentId
 from services.provisioner.core.intents import worker_at
+from services.provisioner.core.loads import Load
 from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
@@ -17,7 +18,8 @@ from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import PoolName, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.node import Drained, Told as Command
-from simulator.provisioning.provisioner import POINTS, Provisioner, Ties
+from simulator.provisioning.provisioner import POINTS, Provisioner
+from simulator.provisioning.ties import Ties
 from simulator.watching.watch import Watch
 from tests.bench.provisioning.faulty import Box, FaultyCloud
 
@@ -71,7 +73,7 @@ class Schedule:
         self._chance = Random(f"{self.seed}/faults")
         cloud_chance = Random(f"{self.seed}/cloud")
         self.cloud = FaultyCloud(self.agenda, cloud_chance, self._boots, self._ends)
-        ties = Ties(self.agenda, self._hear, Watch(), lambda: True, self._used_slots)
+        ties = Ties(self.agenda, self._hear, Watch(), lambda: True, self._loads)
         self.provisioner = Provisioner(ties, SPEC, self.cloud)
 
     def play(self) -> Found:
@@ -103,12 +105,13 @@ class Schedule:
         )
         self.provisioner.take_demand((self._versions, told), _nothing)
 
-    def _used_slots(self) -> Mapping[WorkerId, int]:
-        left, used = self._wanted, {}
+    def _loads(self) -> Mapping[WorkerId, Load]:
+        left, loads = self._wanted, {}
         for worker, one in self._joined.items():
-            used[worker] = min(left, len(one.slot_ids))
-            left -= used[worker]
-        return used
+            used = min(left, len(one.slot_ids))
+            loads[worker] = Load(used)
+            left -= used
+        return loads
 
     def _boots(self, worker: WorkerId) -> None:
         """It joins, unless another machine has joined under its name: join tokens are good once."""

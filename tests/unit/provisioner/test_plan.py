@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from services.provisioner.core.absences import Absences
-from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, State, Trigger, moved
 from services.provisioner.core.intents import Presence, Sighting
+from services.provisioner.core.loads import Load, Loads
 from services.provisioner.core.outcomes import (
     on_kicked,
     on_not_done,
@@ -20,7 +20,7 @@ from services.provisioner.core.outcomes import (
 )
 from services.provisioner.core.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
 from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
-from services.provisioner.core.sizing import Demand
+from services.provisioner.core.standing import Demand
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 
@@ -160,12 +160,12 @@ def test_pauses_grow_to_a_limit() -> None:
 
 def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
     a, b = WorkerId("a"), WorkerId("b")
-    idleness = Idleness()
-    idleness.sample({a: 0, b: 1}, NOW)
-    idleness.sample({a: 0, b: 0}, NOW + seconds(5))
-    assert idleness.since == {a: NOW, b: NOW + seconds(5)}
-    idleness.sample({a: 2}, NOW + seconds(10))
-    assert not idleness.since
+    loads = Loads()
+    loads.sample({a: Load(0), b: Load(1)}, NOW)
+    loads.sample({a: Load(0), b: Load(0)}, NOW + seconds(5))
+    assert loads.idle_since == {a: NOW, b: NOW + seconds(5)}
+    loads.sample({a: Load(2)}, NOW + seconds(10))
+    assert not loads.idle_since
 
 
 @pytest.mark.parametrize(

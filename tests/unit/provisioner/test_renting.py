@@ -8,8 +8,9 @@ from hypothesis import given, strategies as st
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instance import Instance, State
 from services.provisioner.core.refusals import Hold, Refusal, on_refused
-from services.provisioner.core.sizing import Budget, Demand, Standing, plan_size
+from services.provisioner.core.sizing import plan_size
 from services.provisioner.core.spec import PoolSpec, SpotRule
+from services.provisioner.core.standing import Budget, Demand, Standing
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, of_offer, offer, seconds, spec
 
 S = State

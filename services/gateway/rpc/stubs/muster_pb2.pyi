@@ -734,7 +734,7 @@ class CreateGroupRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
 
 class CreateMachinePoolRequest(_message.Message):
-    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "name")
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "name")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -752,6 +752,8 @@ class CreateMachinePoolRequest(_message.Message):
     SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -767,12 +769,14 @@ class CreateMachinePoolRequest(_message.Message):
     spot_share: float
     on_demand_slots: int
     falls_back: bool
+    moves_runs: bool
+    patience_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
     labels: _containers.ScalarMap[str, str]
     name: str
-    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., name: _Optional[str] = ...) -> None: ...
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., name: _Optional[str] = ...) -> None: ...
 
 class CreateModelRequest(_message.Message):
     __slots__ = ("name", "workspace", "description", "notes", "tags", "metadata", "approvals")
@@ -2683,7 +2687,7 @@ class MachineOffer(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., provider: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., gpu: _Optional[str] = ..., memory_gib: _Optional[float] = ..., price_per_hour: _Optional[float] = ..., held: _Optional[str] = ..., held_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class MachinePool(_message.Message):
-    __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")
+    __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -2704,6 +2708,8 @@ class MachinePool(_message.Message):
     SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -2725,6 +2731,8 @@ class MachinePool(_message.Message):
     spot_share: float
     on_demand_slots: int
     falls_back: bool
+    moves_runs: bool
+    patience_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
@@ -2733,7 +2741,7 @@ class MachinePool(_message.Message):
     spent: float
     fault: str
     offers: _containers.RepeatedCompositeFieldContainer[MachineOffer]
-    def __init__(self, name: _Optional[str] = ..., of_settings: _Optional[bool] = ..., closing: _Optional[bool] = ..., kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., instances: _Optional[int] = ..., spent: _Optional[float] = ..., fault: _Optional[str] = ..., offers: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., of_settings: _Optional[bool] = ..., closing: _Optional[bool] = ..., kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., instances: _Optional[int] = ..., spent: _Optional[float] = ..., fault: _Optional[str] = ..., offers: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
 
 class MachinePoolRequest(_message.Message):
     __slots__ = ("pool",)
@@ -4181,7 +4189,7 @@ class TrialTableRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class UpdateMachinePoolRequest(_message.Message):
-    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "pool")
+    __slots__ = ("kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "pool")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -4199,6 +4207,8 @@ class UpdateMachinePoolRequest(_message.Message):
     SPOT_SHARE_FIELD_NUMBER: _ClassVar[int]
     ON_DEMAND_SLOTS_FIELD_NUMBER: _ClassVar[int]
     FALLS_BACK_FIELD_NUMBER: _ClassVar[int]
+    MOVES_RUNS_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_S_FIELD_NUMBER: _ClassVar[int]
     IDLE_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     BUDGET_PER_MONTH_FIELD_NUMBER: _ClassVar[int]
@@ -4214,12 +4224,14 @@ class UpdateMachinePoolRequest(_message.Message):
     spot_share: float
     on_demand_slots: int
     falls_back: bool
+    moves_runs: bool
+    patience_s: float
     idle_timeout_s: float
     join_timeout_s: float
     budget_per_month: float
     labels: _containers.ScalarMap[str, str]
     pool: str
-    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, kinds: _Optional[_Iterable[str]] = ..., zones: _Optional[_Iterable[str]] = ..., order: _Optional[_Union[OfferOrder, str]] = ..., minimum: _Optional[int] = ..., maximum: _Optional[int] = ..., maximum_slots: _Optional[int] = ..., reserve_slots: _Optional[int] = ..., spot_share: _Optional[float] = ..., on_demand_slots: _Optional[int] = ..., falls_back: _Optional[bool] = ..., moves_runs: _Optional[bool] = ..., patience_s: _Optional[float] = ..., idle_timeout_s: _Optional[float] = ..., join_timeout_s: _Optional[float] = ..., budget_per_month: _Optional[float] = ..., labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Usage(_message.Message):
     __slots__ = ("since", "until", "by", "by_label", "items", "slot_seconds", "cost", "unpriced_slot_seconds")

@@ -1,0 +1,55 @@
+"""What sizing looks at: what is asked of a pool, what stands, what is held back, and money."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.lack import Lack
+from services.provisioner.core.loads import Load
+from services.provisioner.core.refusals import Hold
+from shared.ids import WorkerId
+from shared.messages.specs import SlotKind
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Slots that could be used beyond what stands (`waiting`), or may be soon; `largest`: of what waits, the most slots that must be on one
+    machine; `sizes`: how many requests of each size must. Told when something changes."""
+
+    waiting: int = 0
+    idle: int = 0
+    soon: int = 0
+    kind: SlotKind | None = None
+    heard_at: datetime | None = None
+    largest: int = 0
+    sizes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def pieces(self) -> tuple[tuple[int, int], ...]:
+        """By size. Of whoever does not tell them, the largest is known."""
+        return self.sizes or (((self.largest, 1),) if self.largest else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Money of this month: what may be spent, and what was; `words` says whose it is."""
+
+    words: str
+    limit: float
+    spent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What sizing looks at: a pool's demand and machines, oldest first, since when workers are idle, what is held back, money, what runs on
+    each (None: it was not asked in this pass) and what each has cost too much."""
+
+    demand: Demand
+    live: Sequence[Instance]
+    idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
+    holds: Sequence[Hold] = ()
+    budgets: Sequence[Budget] = ()
+    loads: Mapping[WorkerId, Load] | None = None
+    wasted: Mapping[WorkerId, float] = field(default_factory=dict)
+    lack: Lack = field(default_factory=Lack)

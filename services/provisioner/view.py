@@ -1,0 +1,53 @@
+"""What a pass of the loop begins with. Neighbour: `reconcile`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.intents import Sighting
+from services.provisioner.core.loads import Load
+from services.provisioner.core.refusals import Hold
+from services.provisioner.core.spec import PoolSpec
+from services.provisioner.store import Provider
+from shared.ids import PoolName, WorkerId
+from shared.messages.workers import WorkerView
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One pool on record. `wrong`: what is the matter with its definition."""
+
+    row: Provider
+    spec: PoolSpec
+    wrong: str | None
+    live: list[Instance]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided. `unusable`: pools that can rent nothing and have
+    nothing, and why."""
+
+    pools: list[Pool]
+    unusable: list[tuple[Provider, str]]
+    sightings: Mapping[str, Mapping[WorkerId, Sighting]]
+    blind: frozenset[str]
+    holds: list[Hold]
+    spent: Mapping[PoolName, float]
+
+    @property
+    def seen(self) -> dict[WorkerId, Sighting]:
+        return {worker: one for found in self.sightings.values() for worker, one in found.items()}
+
+    @property
+    def live(self) -> list[Instance]:
+        return [one for pool in self.pools for one in pool.live]
+
+
+def could_spare(pool: Pool) -> bool:
+    opened = sum(one.is_open for one in pool.live)
+    return opened > pool.spec.minimum or (opened > 0 and pool.spec.moves_runs)
+
+
+def load_of(worker: WorkerView) -> Load:
+    return Load(worker.used_slots, worker.run_slots, worker.gangs, worker.tenant)

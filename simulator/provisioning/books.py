@@ -1,0 +1,42 @@
+"""The table of instances, as `services/provisioner/store/instances` keeps it: who has ended is set aside, so that a pass costs what stands."""
+
+from collections.abc import Iterator
+
+from services.provisioner.core.instance import Instance, IntentId
+from shared.ids import InstanceId, WorkerId
+
+
+class Books:
+    """Instances by id, in the order in which they were wanted."""
+
+    def __init__(self) -> None:
+        self.instances: dict[InstanceId, Instance] = {}
+        self._live: dict[InstanceId, Instance] = {}
+        self._of_worker: dict[WorkerId, InstanceId] = {}
+        self._of_intent: dict[IntentId, list[InstanceId]] = {}
+
+    @property
+    def live(self) -> list[Instance]:
+        return list(self._live.values())
+
+    def save(self, one: Instance) -> None:
+        """Keeps it as it is now."""
+        if one.id not in self.instances:
+            self._of_worker[one.worker] = one.id
+            if one.intent is not None:
+                self._of_intent.setdefault(one.intent, []).append(one.id)
+        self.instances[one.id] = one
+        if one.is_final:
+            self._live.pop(one.id, None)
+        else:
+            self._live[one.id] = one
+
+    def of_worker(self, worker: WorkerId) -> Instance | None:
+        known = self._of_worker.get(worker)
+        return None if known is None else self.instances[known]
+
+    def of_intent(self, intent: IntentId) -> tuple[Instance, ...]:
+        return tuple(self.instances[one] for one in self._of_intent.get(intent, ()))
+
+    def live_workers(self) -> Iterator[WorkerId]:
+        return (one.worker for one in self._live.values())
