@@ -83,9 +83,8 @@ async def load_spent(connection: AsyncConnection, since: datetime, now: datetime
 
 async def load_spending(connection: AsyncConnection, since: datetime, until: datetime) -> list[Spending]:
     """The ledger between two moments by day, pool, kind and purchase, in that order; a machine counts on each day that it stood."""
-    days = func.generate_series(since, until - _MOMENT, timedelta(days=1)).table_valued(
-        column("day", DateTime(timezone=True))
-    )
+    series = func.generate_series(since, until - _MOMENT, timedelta(days=1))
+    days = series.table_valued(column("day", DateTime(timezone=True))).render_derived(name="days")
     begun = func.greatest(instance.c.launched_at, days.c.day)
     ended = func.least(func.coalesce(instance.c.ended_at, until), days.c.day + timedelta(days=1), until)
     hours = func.sum(func.extract("epoch", ended - begun) / 3600.0)

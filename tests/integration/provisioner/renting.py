@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import orjson
@@ -12,7 +13,7 @@ from services.provisioner.catalogue import CatalogueFile
 from services.provisioner.core.spec import resolve
 from shared.db import Database
 from shared.ids import PoolName
-from shared.messages.machine_pools import PoolDefinition
+from shared.messages.machine_pools import PoolDefinition, Spending
 from shared.settings import PostgresSettings
 from tests.integration.provisioner.neighbours import Around
 from tests.support.ec2_proxy import FaultyEc2
@@ -60,14 +61,23 @@ class Rented:
             **{"maximum": 1000, **facts},
         )
         spec = resolve(RENTED, definition, CatalogueFile(self.catalogue).now())
+        async with Database(self._logins, "provisioner") as database, database.system() as connection:
+            await store.save_pool(connection, spec, definition)
+
+    async def spending(self, since: datetime, until: datetime) -> list[Spending]:
+        """What the ledger says of the pool between two moments."""
+        async with Database(self._logins, "provisioner") as database, database.system() as connection:
+            found = await store.load_spending(connection, since, until)
+        return [one for one in found if one.pool == RENTED]
+
+    @property
+    def _logins(self) -> PostgresSettings:
         urls = self.world.database.urls["provisioner"]
-        logins = PostgresSettings(
+        return PostgresSettings(
             owner_url=SecretStr(urls.owner),
             tenant_url=SecretStr(urls.tenant),
             system_url=SecretStr(urls.system),
         )
-        async with Database(logins, "provisioner") as database, database.system() as connection:
-            await store.save_pool(connection, spec, definition)
 
     async def need(self, slots: int) -> None:
         """So many slots are waited for."""

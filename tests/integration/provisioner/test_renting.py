@@ -3,11 +3,13 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from services.provisioner import effects
+from shared.clock import SystemClock
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.provisioner.renting import RENTED, Rented
@@ -39,6 +41,7 @@ async def test_what_is_needed_is_rented_in_one_call_where_it_is_cheapest(rented:
         assert len({query.worker for query in rented.world.issued}) == 3, "each has a token of its own"
         await asyncio.sleep(1.2)
         assert rented.ec2.calls["RunInstances"] == 1
+        await _costs(rented, machines=3, price=1.0)
 
 
 async def test_what_one_zone_has_not_is_rented_in_another_and_why_is_told(rented: Rented) -> None:
@@ -61,6 +64,19 @@ async def test_killed_after_the_call_it_finds_the_machines_that_came(rented: Ren
     async with rented.world.provisioner(**settings):
         await _has(rented, joining=3)
     assert sum((await rented.states()).values()) == 3
+
+
+async def _costs(rented: Rented, machines: int, price: float) -> None:
+    """The ledger says it, each machine on each day that it stood, and nothing of the days before."""
+    now = SystemClock().now()
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    rows = await rented.spending(today - timedelta(days=2), now)
+    assert {row.instances for row in rows} == {machines}
+    assert {(row.kind, row.purchase) for row in rows} == {("g5.xlarge", "on_demand")}
+    hours = sum(row.hours for row in rows)
+    assert 0 < hours < machines * 0.1
+    assert sum(row.cost for row in rows) == pytest.approx(hours * price)
+    assert await rented.spending(today - timedelta(days=9), today - timedelta(days=2)) == []
 
 
 async def _has(rented: Rented, **states: int) -> None:
