@@ -1547,6 +1547,14 @@ class TableColumns(Resource):
     next_cursor: str | None = Field(default=None, description="There are more names.")
 
 
+class NotFinite(StrEnum):
+    """Which of the values it is that JSON has no word for."""
+
+    NAN = "nan"
+    INFINITY = "infinity"
+    NEGATIVE_INFINITY = "negative_infinity"
+
+
 class TrialState(StrEnum):
     """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
 
@@ -1685,6 +1693,10 @@ class MetricPoint(Resource):
     time: datetime
     run: int
     value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
 
 
 class MetricSeries(Resource):
@@ -1715,6 +1727,10 @@ class ReportedValue(Resource):
     step: int
     time: datetime
     value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
 
 
 class ExperimentMetrics(Resource):
@@ -1732,7 +1748,8 @@ class MetricSummary(Resource):
     min: float | None
     max: float | None
     mean: float | None
-    last: float | None
+    last: float | None = Field(description="Null when it is not a finite number.")
+    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
     last_step: int
 
 

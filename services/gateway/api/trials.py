@@ -17,12 +17,9 @@ from services.gateway.api.base import (
 )
 from shared.expressions.fields import Listing
 
-<<<<<<< HEAD
-MetricName = Annotated[str, Field(min_length=1, max_length=200)]
+MetricName = Annotated[str, Field(min_length=1, max_length=256)]
 Step = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 _PART = "Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part sees more of it."
-=======
-MetricName = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class NotFinite(StrEnum):
@@ -36,7 +33,6 @@ class NotFinite(StrEnum):
 def is_none(value: object) -> bool:
     """What is left out of an answer: a curve has thousands of points."""
     return value is None
->>>>>>> a4208e3b (Of a value that is no finite number who reads it is told which it is, as who exports it was: NaN and the infinities were one null in every answer)
 
 
 class TrialState(StrEnum):

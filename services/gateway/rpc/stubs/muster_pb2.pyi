@@ -118,6 +118,13 @@ class ModelStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODEL_STAGE_PRODUCTION: _ClassVar[ModelStage]
     MODEL_STAGE_ARCHIVED: _ClassVar[ModelStage]
 
+class NotFinite(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NOT_FINITE_UNSPECIFIED: _ClassVar[NotFinite]
+    NOT_FINITE_NAN: _ClassVar[NotFinite]
+    NOT_FINITE_INFINITY: _ClassVar[NotFinite]
+    NOT_FINITE_NEGATIVE_INFINITY: _ClassVar[NotFinite]
+
 class OfferOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     OFFER_ORDER_UNSPECIFIED: _ClassVar[OfferOrder]
@@ -303,6 +310,10 @@ MODEL_STAGE_CANDIDATE: ModelStage
 MODEL_STAGE_STAGING: ModelStage
 MODEL_STAGE_PRODUCTION: ModelStage
 MODEL_STAGE_ARCHIVED: ModelStage
+NOT_FINITE_UNSPECIFIED: NotFinite
+NOT_FINITE_NAN: NotFinite
+NOT_FINITE_INFINITY: NotFinite
+NOT_FINITE_NEGATIVE_INFINITY: NotFinite
 OFFER_ORDER_UNSPECIFIED: OfferOrder
 OFFER_ORDER_CHEAPEST: OfferOrder
 OFFER_ORDER_GIVEN: OfferOrder
@@ -2857,16 +2868,18 @@ class MediaPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[MediaItem, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class MetricPoint(_message.Message):
-    __slots__ = ("step", "time", "run", "value")
+    __slots__ = ("step", "time", "run", "value", "not_finite")
     STEP_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     step: int
     time: _timestamp_pb2.Timestamp
     run: int
     value: float
-    def __init__(self, step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., run: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+    not_finite: NotFinite
+    def __init__(self, step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., run: _Optional[int] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ...) -> None: ...
 
 class MetricSeries(_message.Message):
     __slots__ = ("group", "name", "count", "points")
@@ -2889,7 +2902,7 @@ class MetricSummaries(_message.Message):
     def __init__(self, trial: _Optional[str] = ..., metrics: _Optional[_Iterable[_Union[MetricSummary, _Mapping]]] = ...) -> None: ...
 
 class MetricSummary(_message.Message):
-    __slots__ = ("group", "name", "count", "min", "max", "mean", "last", "last_step")
+    __slots__ = ("group", "name", "count", "min", "max", "mean", "last", "last_not_finite", "last_step")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -2897,6 +2910,7 @@ class MetricSummary(_message.Message):
     MAX_FIELD_NUMBER: _ClassVar[int]
     MEAN_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
+    LAST_NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     LAST_STEP_FIELD_NUMBER: _ClassVar[int]
     group: str
     name: str
@@ -2905,8 +2919,9 @@ class MetricSummary(_message.Message):
     max: float
     mean: float
     last: float
+    last_not_finite: NotFinite
     last_step: int
-    def __init__(self, group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., min: _Optional[float] = ..., max: _Optional[float] = ..., mean: _Optional[float] = ..., last: _Optional[float] = ..., last_step: _Optional[int] = ...) -> None: ...
+    def __init__(self, group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., min: _Optional[float] = ..., max: _Optional[float] = ..., mean: _Optional[float] = ..., last: _Optional[float] = ..., last_not_finite: _Optional[_Union[NotFinite, str]] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class Model(_message.Message):
     __slots__ = ("id", "name", "workspace", "description", "notes", "tags", "metadata", "approvals", "versions", "aliases", "owner", "created_at", "changed_by", "version")
@@ -3394,7 +3409,7 @@ class ReplayDifference(_message.Message):
     def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
 
 class ReportedValue(_message.Message):
-    __slots__ = ("cursor", "trial", "trial_number", "run", "group", "name", "step", "time", "value")
+    __slots__ = ("cursor", "trial", "trial_number", "run", "group", "name", "step", "time", "value", "not_finite")
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -3404,6 +3419,7 @@ class ReportedValue(_message.Message):
     STEP_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     cursor: str
     trial: str
     trial_number: int
@@ -3413,7 +3429,8 @@ class ReportedValue(_message.Message):
     step: int
     time: _timestamp_pb2.Timestamp
     value: float
-    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., run: _Optional[int] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[float] = ...) -> None: ...
+    not_finite: NotFinite
+    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., run: _Optional[int] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ...) -> None: ...
 
 class Reservation(_message.Message):
     __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots", "warnings")
