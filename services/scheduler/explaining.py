@@ -3,10 +3,7 @@ plans with one thing changed have found."""
 
 import asyncio
 from dataclasses import dataclass
-from datetime import timedelta
 from math import ceil
-
-import numpy as np
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
@@ -14,17 +11,17 @@ from services.scheduler.core.explain import wording
 from services.scheduler.core.explain.alternatives import Alternative, alternatives
 from services.scheduler.core.explain.holders import Holders, holders_of
 from services.scheduler.core.explain.refusals import binding_of, explain
-from services.scheduler.core.forecast.start import forecast
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.cycle import Cycle
+from services.scheduler.foreseeing import foresee
 from services.scheduler.store.runs import has_trial, load_asking
 from shared.bus import Ask
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import RunId, TenantId, TrialId
-from shared.messages.queue import ExpectedStart, Explain, Explanation, GivenBack, Holder, WayOut
+from shared.messages.queue import Explain, Explanation, GivenBack, Holder, WayOut
 
 LOOK_S = 0.3
 """So long ways out are looked for; what has been found by then is told."""
@@ -56,7 +53,7 @@ class Explaining:
         is_queued = trial.id in cluster.pools[cluster.pool_of(trial)].queue
         position = int(told.facts["ahead"]) + 1 if is_queued else None
         held = holders_of(cluster, trial, reason)
-        expected_start = self._expected_start(trial, reason)
+        expected_start = foresee(cluster, trial, reason, self.clock.now())
         return Explanation(
             trial_id=trial.id,
             state="waiting",
@@ -111,19 +108,6 @@ class Explaining:
             return None
         message = wording.asked_back(found.asked.because, found.by)
         return GivenBack(run_number=found.run_number, code=found.asked.because, message=message, by=found.by)
-
-    def _expected_start(self, trial: Trial, reason: Reason) -> ExpectedStart | None:
-        """Asked twice of the same state it says the same."""
-        found = forecast(self.cycle.cluster, trial, reason, np.random.default_rng(trial.id.int))
-        if found is None:
-            return None
-        now = self.clock.now()
-        return ExpectedStart(
-            earliest=now + timedelta(milliseconds=found.earliest_ms),
-            expected=now + timedelta(milliseconds=found.expected_ms),
-            latest=now + timedelta(milliseconds=found.latest_ms),
-            runs=found.runs,
-        )
 
     async def _ways_out(self, trial: Trial, reason: Reason) -> tuple[WayOut, ...]:
         """Each plan is one step; between them the leader goes on with its work."""

@@ -12,7 +12,7 @@ from services.scheduler.sifting import arrange, read_sorted, shown_slots, sift
 from shared.errors import Rejected
 from shared.expressions.fields import Wanted
 from shared.ids import PoolName, TenantId, TrialId
-from shared.messages.queue import QUEUE, GetQueue, QueueEntry, QueuePage
+from shared.messages.queue import QUEUE, GetQueue, HeldSlots, QueueEntry, QueuePage
 
 _MOST_ENTRIES = 500
 
@@ -66,6 +66,18 @@ def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> Qu
         code=told.code if told else None,
         reason=told.message if told else None,
         since=trial.since,
+        held=_held(cluster, trial) if is_running else (),
+    )
+
+
+def _held(cluster: Cluster, trial: Trial) -> tuple[HeldSlots, ...]:
+    run = cluster.runs.get(trial.run) if trial.run else None
+    if run is None:
+        return ()
+    return tuple(
+        HeldSlots(worker=share.worker, slots=share.slot_ids)
+        for share in run.shares
+        if share.worker not in run.released
     )
 
 

@@ -11,6 +11,7 @@ from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.deleting import is_deleted
 from services.scheduler.explaining import Explaining
+from services.scheduler.foreseeing import with_starts
 from services.scheduler.joining import Joining
 from services.scheduler.listing import page_of
 from services.scheduler.outlook import outlook
@@ -73,7 +74,8 @@ class Queries:
         }
 
     async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:
-        return page_of(self.cycle.term, ask.tenant, query)
+        page = page_of(self.cycle.term, ask.tenant, query)
+        return await with_starts(self.cycle.term, page, self.clock) if query.starts else page
 
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster

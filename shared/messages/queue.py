@@ -56,10 +56,27 @@ class RequestRanked(Event, entity="request", happened="ranked", key="experiment_
     pool: PoolName | None = None
 
 
+class ExpectedStart(Record):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`. `runs`: ended ones it is reckoned from."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int
+
+
+class HeldSlots(Record):
+    """Slots of one worker, by their numbers there."""
+
+    worker: WorkerId
+    slots: tuple[int, ...]
+
+
 class QueueEntry(Record):
     """A waiting or running request. Work of other tenants is never listed, only counted in the reasons.
 
     `slots`: what its run holds, or the most that it waits for; an elastic one takes from `min_slots` to `max_slots`.
+    `held`: where a running one has them. `expected_start`: of a waiting one, where it was asked for and can be told.
     """
 
     trial_id: TrialId
@@ -77,6 +94,8 @@ class QueueEntry(Record):
     code: str | None = None
     reason: str | None = None
     since: datetime
+    held: tuple[HeldSlots, ...] = ()
+    expected_start: ExpectedStart | None = None
 
 
 class QueuePage(BaseModel):
@@ -106,13 +125,15 @@ QUEUE = Listing.of(QueueFields, *QueueFields.model_fields, usual="trial")
 
 
 class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
-    """`filter` and `sort` speak of `QueueFields`; without a sort it comes in the order of service. With a filter a page may hold fewer than its limit."""
+    """`filter` and `sort` speak of `QueueFields`; without a sort it comes in the order of service. With a filter a page may hold fewer than its limit.
+    `starts`: the first of the page that wait are shown with when they will probably start."""
 
     pool: PoolName | None = None
     after: str | None = None
     limit: int = 200
     filter: str = ""
     sort: str = ""
+    starts: bool = False
 
 
 class Holder(Record):
@@ -145,15 +166,6 @@ class WayOut(Record):
     command: str
     number: int | None = None
     pool: PoolName | None = None
-
-
-class ExpectedStart(Record):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`. `runs`: ended ones it is reckoned from."""
-
-    earliest: datetime
-    expected: datetime
-    latest: datetime
-    runs: int
 
 
 class Explanation(BaseModel):

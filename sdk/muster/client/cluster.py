@@ -163,9 +163,15 @@ class Cluster:
         """Return the machines that the provisioner started, newest first or as they are sorted; `filter` as `pool = gpu and ended_at is absent`."""
         return pages(self._transport, models.InstancePage, "/v1/instances", ordered(filter, sort))
 
-    def queue(self, pool: str | None = None, *, filter: str = "", sort: str = "") -> Items[models.QueueEntry]:
-        """Return the queue in the order of service, or as it is sorted; `filter` as `state = waiting and experiment_number = 31`."""
-        return pages(self._transport, models.QueuePage, "/v1/queue", {"pool": pool, **ordered(filter, sort)})
+    def queue(
+        self, pool: str | None = None, *, filter: str = "", sort: str = "", starts: bool = False
+    ) -> Items[models.QueueEntry]:
+        """Return the queue in the order of service, or as it is sorted; `filter` as `state = waiting and experiment_number = 31`.
+
+        `starts` tells of the first fifty that wait on a page when they will probably start.
+        """
+        asked = {"pool": pool, "starts": starts or None, **ordered(filter, sort)}
+        return pages(self._transport, models.QueuePage, "/v1/queue", asked)
 
     def join_token(
         self, pool: str = "default", worker: str | None = None, *, ttl_s: int = 3600

@@ -514,6 +514,22 @@ class InstancePage(Resource):
     next_cursor: str | None = None
 
 
+class ExpectedStart(Resource):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+
+
+class HeldSlots(Resource):
+    """Slots of one worker, by their numbers there."""
+
+    worker: str
+    slots: list[int]
+
+
 class QueueEntry(Resource):
     """One request for slots of the caller's tenant."""
 
@@ -539,6 +555,10 @@ class QueueEntry(Resource):
     )
     reason: str | None = None
     since: datetime
+    held: list[HeldSlots] = Field(default=[], description="Where a running one has its slots.")
+    expected_start: ExpectedStart | None = Field(
+        default=None, description="Of a waiting one, where `starts` asked for it and it can be told."
+    )
 
 
 class QueuePage(Resource):
@@ -579,15 +599,6 @@ class WayOut(Resource):
     command: str = Field(description="The command that makes the change.")
     number: int | None = None
     pool: str | None = None
-
-
-class ExpectedStart(Resource):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
-
-    earliest: datetime
-    expected: datetime
-    latest: datetime
-    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
 
 
 class Explanation(Resource):

@@ -139,6 +139,22 @@ class ListInstancesRequest(ListRequest):
     )
 
 
+class ExpectedStart(Resource):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+
+
+class HeldSlots(Resource):
+    """Slots of one worker, by their numbers there."""
+
+    worker: str
+    slots: list[int]
+
+
 class QueueEntry(Resource):
     """One request for slots of the caller's tenant."""
 
@@ -164,6 +180,10 @@ class QueueEntry(Resource):
     )
     reason: str | None = None
     since: datetime
+    held: list[HeldSlots] = Field(default=[], description="Where a running one has its slots.")
+    expected_start: ExpectedStart | None = Field(
+        default=None, description="Of a waiting one, where `starts` asked for it and it can be told."
+    )
 
 
 class QueuePage(Resource):
@@ -179,6 +199,10 @@ class ListQueueRequest(ListRequest):
     listing = QUEUE
 
     pool: Annotated[str | None, Field(max_length=100)] = None
+    starts: bool = Field(
+        default=False,
+        description="True tells of the first fifty that wait on a page when they will probably start.",
+    )
 
 
 class Holder(Resource):
@@ -212,15 +236,6 @@ class WayOut(Resource):
     command: str = Field(description="The command that makes the change.")
     number: int | None = None
     pool: str | None = None
-
-
-class ExpectedStart(Resource):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
-
-    earliest: datetime
-    expected: datetime
-    latest: datetime
-    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
 
 
 class Explanation(Resource):

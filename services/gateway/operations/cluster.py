@@ -61,6 +61,7 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
         limit=request.limit,
         filter=request.filter,
         sort=request.sort,
+        starts=request.starts,
     )
     page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     return QueuePage(

@@ -4,7 +4,7 @@ from services.gateway.api import cluster, pools
 from services.gateway.operations.render import Row, part_of
 from shared.messages import instances as instance_messages
 from shared.messages.pools import PoolView
-from shared.messages.queue import Explanation, QueueEntry
+from shared.messages.queue import ExpectedStart, Explanation, QueueEntry
 from shared.messages.workers import WorkerView
 
 
@@ -72,7 +72,13 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         code=entry.code,
         reason=entry.reason,
         since=entry.since,
+        held=[cluster.HeldSlots(worker=one.worker, slots=list(one.slots)) for one in entry.held],
+        expected_start=_shown(entry.expected_start),
     )
+
+
+def _shown(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
+    return cluster.ExpectedStart.model_validate(start.model_dump()) if start else None
 
 
 def render_explanation(told: Explanation) -> cluster.Explanation:

@@ -139,3 +139,13 @@ def test_a_cursor_of_another_order_is_refused_where_it_is_sorted(after):
     with pytest.raises(Rejected) as refused:
         page_of(term_of(world), tenant_id(), GetQueue(sort="since", after=after))
     assert refused.value.code == "bad_cursor"
+
+
+def test_a_running_one_tells_its_slots_and_a_waiting_one_none():
+    world = World(PoolPolicy(POOL, exclusive=False))
+    world.worker("a", 2), world.worker("b", 1)
+    world.want(1, 2), world.want(2, 2)
+    world.cycle()
+    first, second = read(term_of(world), 0, 10)
+    assert {one.worker: one.slots for one in first.held} == {"a": (0, 1)}
+    assert (second.state, second.held) == ("waiting", ())

@@ -1935,6 +1935,14 @@ class HeldRole(_message.Message):
     project: str
     def __init__(self, role: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ...) -> None: ...
 
+class HeldSlots(_message.Message):
+    __slots__ = ("worker", "slots")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class Holder(_message.Message):
     __slots__ = ("experiment_number", "trial_number", "slots", "slot_part", "since", "leaving")
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -2340,18 +2348,20 @@ class ListPoolsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListQueueRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "filter", "sort", "pool")
+    __slots__ = ("limit", "cursor", "filter", "sort", "pool", "starts")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     SORT_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    STARTS_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
     filter: str
     sort: str
     pool: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+    starts: bool
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ..., starts: _Optional[bool] = ...) -> None: ...
 
 class ListRoleBindingsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "role", "user", "group", "workspace")
@@ -3321,7 +3331,7 @@ class PutCodeRequest(_message.Message):
     def __init__(self, sha256: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class QueueEntry(_message.Message):
-    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "slot_part", "state", "position", "code", "reason", "since")
+    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "slot_part", "state", "position", "code", "reason", "since", "held", "expected_start")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -3337,6 +3347,8 @@ class QueueEntry(_message.Message):
     CODE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_START_FIELD_NUMBER: _ClassVar[int]
     trial: str
     trial_number: int
     experiment: str
@@ -3352,7 +3364,9 @@ class QueueEntry(_message.Message):
     code: str
     reason: str
     since: _timestamp_pb2.Timestamp
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    held: _containers.RepeatedCompositeFieldContainer[HeldSlots]
+    expected_start: ExpectedStart
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[_Iterable[_Union[HeldSlots, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class QueuePage(_message.Message):
     __slots__ = ("items", "next_cursor")
