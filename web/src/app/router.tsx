@@ -1,5 +1,6 @@
 /** Every address of the application. Each room is a file of its own that is fetched when somebody goes there. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { readClusterSearch } from "@/cluster/search";
 import { Loading } from "@/parts/Notes";
 import { NotFound, Broken } from "./Broken";
 import { Root } from "./Root";
@@ -44,6 +45,7 @@ const compare = createRoute({ ...at("/compare"), component: lazyRouteComponent((
 const cluster = createRoute({ ...at("/cluster"), component: lazyRouteComponent(() => import("@/cluster/ClusterPage")) });
 const clusterTab = createRoute({
   ...at("/cluster/$tab"),
+  validateSearch: readClusterSearch,
   component: lazyRouteComponent(() => import("@/cluster/ClusterPage")),
 });
 const models = createRoute({ ...at("/models"), component: lazyRouteComponent(() => import("@/models/ModelsPage")) });

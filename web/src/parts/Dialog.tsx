@@ -10,12 +10,13 @@ interface DialogProps {
   wide?: boolean;
 }
 
-/** A window over the page: the browser's own dialog, which keeps the focus and closes by Escape. Shown while it is rendered. */
+/** A window over the page: the browser's own dialog, which keeps the focus and closes by Escape. Shown while it is rendered. What has `data-first` is in focus first. */
 export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => dialog?.close();
   }, []);
   return (

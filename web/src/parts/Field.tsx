@@ -5,6 +5,8 @@ interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
   label: string;
   hint?: ReactNode;
   ref?: Ref<HTMLInputElement>;
+  /** In focus first when a dialog opens. */
+  "data-first"?: boolean;
 }
 
 /** One input with its label, and what it takes. */

@@ -15,6 +15,7 @@ const TONES: Record<string, Tone> = {
   queued: "idle",
   submitted: "idle",
   waiting: "idle",
+  ready: "good",
   completed: "good",
   stopped: "good",
   cancelled: "idle",

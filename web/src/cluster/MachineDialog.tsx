@@ -1,0 +1,139 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { Button } from "@/parts/Button";
+import { Dialog } from "@/parts/Dialog";
+import { counted } from "@/parts/format";
+import { Complaint } from "@/parts/Notes";
+import { State } from "@/parts/State";
+import { Time } from "@/parts/Time";
+import { toast, toastProblem } from "@/parts/Toast";
+import { useMay } from "@/session/session";
+import { Slot, saidOf } from "./MachineTile";
+import css from "./Map.module.css";
+import type { QueueEntry, Worker } from "./data";
+import { cellsOf, type Cell } from "./slots";
+
+interface MachineDialogProps {
+  worker: Worker;
+  held: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
+  colours: ReadonlyMap<number, number>;
+  onClose: () => void;
+}
+
+/** One machine: how it stands, what has its slots, and taking it or a slot out of service. */
+export function MachineDialog({ worker, held, colours, onClose }: MachineDialogProps) {
+  const mayManage = useMay()("cluster.manage");
+  return (
+    <Dialog title={worker.id} onClose={onClose} footer={mayManage && <Draining worker={worker} />}>
+      <dl className={css.facts}>
+        <dt>State</dt>
+        <dd>
+          <State state={worker.state} />
+        </dd>
+        {worker.trouble && (
+          <>
+            <dt>Trouble</dt>
+            <dd>{worker.trouble}</dd>
+          </>
+        )}
+        <dt>Pool</dt>
+        <dd>{worker.pool}</dd>
+        <dt>Last heard of</dt>
+        <dd>
+          <Time at={worker.last_heard} />
+        </dd>
+        <dt>Trials run as</dt>
+        <dd>{worker.isolated_user ? "a user of their own" : "the worker's own user: it trusts one tenant"}</dd>
+        {Object.keys(worker.labels ?? {}).length > 0 && (
+          <>
+            <dt>Labels</dt>
+            <dd className={css.tags}>
+              {Object.entries(worker.labels ?? {}).map(([key, value]) => (
+                <code key={key}>
+                  {key}={value}
+                </code>
+              ))}
+            </dd>
+          </>
+        )}
+      </dl>
+      <ul className={css.slotRows} aria-label="Slots">
+        {cellsOf(worker, held).map((cell) => (
+          <li key={cell.slot}>
+            <Slot cell={cell} colours={colours} />
+            <span>{saidOf(cell)}</span>
+            {mayManage && <SlotSwitch worker={worker.id} cell={cell} />}
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function SlotSwitch({ worker, cell }: { worker: string; cell: Cell }) {
+  const client = useQueryClient();
+  const turn = useMutation({
+    mutationFn: () => {
+      const asked = { params: { path: { worker } }, body: { slot: cell.slot } };
+      return ask(cell.isDisabled ? api.POST("/v1/workers/{worker}/slots/enable", asked) : api.POST("/v1/workers/{worker}/slots/disable", asked));
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: ["cluster", "queue"] }),
+    onError: toastProblem,
+  });
+  return (
+    <Button small kind="quiet" busy={turn.isPending} onClick={() => turn.mutate()}>
+      {cell.isDisabled ? "Use again" : "Take out"}
+    </Button>
+  );
+}
+
+type Order = "drain" | "reclaim" | "undrain";
+
+/** Draining says first what it does to what runs there. */
+function Draining({ worker }: { worker: Worker }) {
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  const order = useMutation({
+    mutationFn: (what: Order) => {
+      const path = { params: { path: { worker: worker.id } } };
+      if (what === "undrain") return ask(api.POST("/v1/workers/{worker}/undrain", path));
+      return ask(api.POST("/v1/workers/{worker}/drain", { ...path, body: { reclaim: what === "reclaim" } }));
+    },
+    onSuccess: (_, what) => {
+      setAsked(false);
+      toast(what === "undrain" ? `${worker.id} takes work again` : `${worker.id} takes no more work`);
+      return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
+    },
+  });
+  if (worker.state === "draining") {
+    return (
+      <>
+        {order.error && <Complaint error={order.error} />}
+        <Button icon="play" busy={order.isPending} onClick={() => order.mutate("undrain")}>
+          Give it work again
+        </Button>
+      </>
+    );
+  }
+  if (!asked) {
+    return (
+      <Button kind="danger" icon="stop" onClick={() => setAsked(true)}>
+        Drain
+      </Button>
+    );
+  }
+  return (
+    <>
+      {order.error ? <Complaint error={order.error} /> : <span className="muted">{worker.used_slots > 0 ? `${counted(worker.used_slots, "slot")} in use here:` : "Nothing runs here."}</span>}
+      <Button busy={order.isPending && order.variables === "drain"} onClick={() => order.mutate("drain")}>
+        {worker.used_slots > 0 ? "Let its runs end" : "Drain it"}
+      </Button>
+      {worker.used_slots > 0 && (
+        <Button kind="danger" busy={order.isPending && order.variables === "reclaim"} onClick={() => order.mutate("reclaim")}>
+          Save and move them
+        </Button>
+      )}
+    </>
+  );
+}

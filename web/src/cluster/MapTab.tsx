@@ -1,0 +1,109 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useRef, useState } from "react";
+import { Empty, Loading, Trouble } from "@/parts/Notes";
+import { counted } from "@/parts/format";
+import { Figure } from "@/parts/Page";
+import { useMay } from "@/session/session";
+import css from "./Map.module.css";
+import { MachineDialog } from "./MachineDialog";
+import { PoolCard } from "./PoolCard";
+import { poolsQuery, runningQuery, waitingQuery, workersQuery, type Pool, type QueueEntry, type Worker } from "./data";
+import { coloursOf, heldBy } from "./slots";
+
+const NOBODY: readonly QueueEntry[] = [];
+
+/** Pools, their machines and each slot of them, coloured by the experiment that has it. */
+export function MapTab() {
+  const maySeeWork = useMay()("experiment.read");
+  const pools = useQuery(poolsQuery);
+  const workers = useQuery(workersQuery);
+  const running = useQuery({ ...runningQuery, enabled: maySeeWork });
+  const waiting = useQuery({ ...waitingQuery, enabled: maySeeWork });
+  const [opened, setOpened] = useState<string | null>(null);
+  const before = useRef<Map<number, number>>(new Map());
+  const entries = running.data?.items ?? NOBODY;
+  const held = useMemo(() => heldBy(entries), [entries]);
+  const colours = useMemo(() => (before.current = coloursOf(entries, before.current)), [entries]);
+  const trouble = pools.error ?? workers.error ?? running.error;
+  if (trouble) return <Trouble error={trouble} retry={() => void Promise.all([pools.refetch(), workers.refetch(), running.refetch()])} />;
+  if (pools.data === undefined || workers.data === undefined) return <Loading rows={8} />;
+  if (pools.data.items.length === 0) return <Empty icon="cluster" title="There is no pool yet">A pool comes with the first machine that joins: <code>muster worker join</code>.</Empty>;
+  const shown = workers.data.items.find((worker) => worker.id === opened);
+  return (
+    <>
+      <Totals pools={pools.data.items} workers={workers.data.items} waiting={waiting.data?.items} />
+      {colours.size > 0 && <Legend colours={colours} running={entries} hasOthers={hasOthers(workers.data.items, entries)} />}
+      <div className={css.pools}>
+        {pools.data.items.map((pool) => (
+          <PoolCard key={pool.name} pool={pool} workers={workers.data.items.filter((worker) => worker.pool === pool.name)} held={held} colours={colours} onOpen={setOpened} />
+        ))}
+      </div>
+      {workers.data.isCut && <p className="muted">Only the first {counted(workers.data.items.length, "machine")} are drawn.</p>}
+      {shown && <MachineDialog worker={shown} held={held.get(shown.id)} colours={colours} onClose={() => setOpened(null)} />}
+    </>
+  );
+}
+
+function hasOthers(workers: readonly Worker[], running: readonly QueueEntry[]): boolean {
+  const own = heldBy(running);
+  return workers.some((worker) => worker.used_slots > (own.get(worker.id)?.size ?? 0));
+}
+
+function Totals({ pools, workers, waiting }: { pools: readonly Pool[]; workers: readonly Worker[]; waiting: readonly QueueEntry[] | undefined }) {
+  const slots = pools.reduce((sum, pool) => sum + pool.slots, 0);
+  const used = pools.reduce((sum, pool) => sum + pool.used_slots, 0);
+  const lost = workers.filter((worker) => worker.state === "lost").length;
+  const draining = workers.filter((worker) => worker.state === "draining").length;
+  const odd = [lost > 0 && `${lost} lost`, draining > 0 && `${draining} draining`].filter(Boolean).join(", ");
+  return (
+    <dl className={css.totals}>
+      <Figure label="Slots in use" note={slots ? `${Math.round((100 * used) / slots)} % of what there is` : "no slot yet"}>
+        {used} <small>of {slots}</small>
+      </Figure>
+      <Figure label="Slots waited for" note="by all tenants">
+        {pools.reduce((sum, pool) => sum + pool.waiting_slots, 0)}
+      </Figure>
+      {waiting && (
+        <Figure label="Your trials waiting" note={waiting.length ? <Link to="/cluster/$tab" params={{ tab: "queue" }} className={css.link}>See why</Link> : "nothing waits"}>
+          {waiting.length}
+        </Figure>
+      )}
+      <Figure label="Machines" note={odd || "all ready"}>
+        {workers.length}
+      </Figure>
+    </dl>
+  );
+}
+
+interface LegendProps {
+  colours: ReadonlyMap<number, number>;
+  running: readonly QueueEntry[];
+  hasOthers: boolean;
+}
+
+function Legend({ colours, running, hasOthers }: LegendProps) {
+  return (
+    <ul className={css.legend} aria-label="What the colours stand for">
+      {[...colours].map(([number, colour]) => (
+        <li key={number}>
+          <span className={css.swatch} data-colour={colour} />
+          <Link to="/experiments/$experiment" params={{ experiment: String(number) }}>
+            Experiment {number}
+          </Link>
+          <span className="muted number">{running.filter((entry) => entry.experiment_number === number).reduce((sum, entry) => sum + entry.slots, 0)}</span>
+        </li>
+      ))}
+      {hasOthers && (
+        <li>
+          <span className={`${css.swatch} ${css.other}`} />
+          Others, or ending
+        </li>
+      )}
+      <li>
+        <span className={`${css.swatch} ${css.free}`} />
+        Free
+      </li>
+    </ul>
+  );
+}

@@ -1,0 +1,72 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useRef } from "react";
+import { useIsPhone } from "@/parts/useIsPhone";
+import css from "./Queue.module.css";
+import { QueueRow } from "./QueueRow";
+import type { QueueEntry } from "./data";
+import { planMove, type Move } from "./priority";
+import { useMoving } from "./useMoving";
+
+const ROW_PX = 46;
+const CARD_PX = 92;
+
+interface QueueListProps {
+  entries: readonly QueueEntry[];
+  chosen: string | null;
+  onChoose: (entry: QueueEntry) => void;
+  /** None: the order is not changed by hand. */
+  onMove?: (move: Move) => void;
+}
+
+/** The waiting trials; only those in sight are drawn. */
+export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const row = useIsPhone() ? CARD_PX : ROW_PX;
+  const virtual = useVirtualizer({ count: entries.length, getScrollElement: () => scroller.current, estimateSize: () => row, overscan: 10 });
+  const moving = useMoving({ entries, scroller, row, onMove });
+  const planned = moving.state && planMove(entries, moving.state.at, moving.state.to);
+  const held = moving.state ? entries[moving.state.at] : undefined;
+  return (
+    <>
+      <div className={css.head} aria-hidden="true">
+        <span />
+        <span>Place</span>
+        <span>Trial</span>
+        <span>Priority</span>
+        <span>Slots</span>
+        <span>Why it waits</span>
+        <span>Starts</span>
+        <span>Waits</span>
+      </div>
+      <div ref={scroller} className={css.scroller} data-moving={moving.state !== null || undefined}>
+        <ol className={css.rows} style={{ height: virtual.getTotalSize() }} aria-label="Waiting trials in the order of service">
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const entry = entries[index];
+            if (entry === undefined) return null;
+            return (
+              <QueueRow
+                key={entry.trial}
+                entry={entry}
+                start={start}
+                height={row}
+                isChosen={entry.trial === chosen}
+                isMoved={entry.trial === held?.trial}
+                goesAlong={held !== undefined && entry.experiment === held.experiment}
+                onChoose={() => onChoose(entry)}
+                handle={onMove && moving.handleOf(index)}
+              />
+            );
+          })}
+          {moving.state && (
+            <li className={css.mark} data-top={moving.state.to === 0 || undefined} style={{ transform: `translateY(${moving.state.to * row - 1}px)` }} aria-hidden="true">
+              <span>{planned ? `experiment ${planned.experiment}: priority ${planned.from} → ${planned.to}` : "stays as it is"}</span>
+            </li>
+          )}
+        </ol>
+      </div>
+      <p className="unseen" role="status">
+        {moving.state && (planned ? `Place ${moving.state.to + 1}: experiment ${planned.experiment} from priority ${planned.from} to ${planned.to}. Enter asks for it, Escape leaves it.` : "It stays as it is")}
+      </p>
+    </>
+  );
+}

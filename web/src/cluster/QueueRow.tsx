@@ -1,0 +1,63 @@
+import { Icon } from "@/parts/Icon";
+import { Elapsed } from "@/parts/Time";
+import css from "./Queue.module.css";
+import { Starts } from "./Starts";
+import type { QueueEntry } from "./data";
+import type { Handle } from "./useMoving";
+
+interface QueueRowProps {
+  entry: QueueEntry;
+  start: number;
+  height: number;
+  isChosen: boolean;
+  isMoved: boolean;
+  /** Of the experiment that is being moved. */
+  goesAlong: boolean;
+  onChoose: () => void;
+  handle?: Handle;
+}
+
+export function QueueRow({ entry, start, height, isChosen, isMoved, goesAlong, onChoose, handle }: QueueRowProps) {
+  const name = `${entry.experiment_number}.${entry.trial_number}`;
+  return (
+    <li className={css.row} style={{ transform: `translateY(${start}px)`, height }} data-chosen={isChosen || undefined} data-moved={isMoved || undefined} data-along={goesAlong || undefined}>
+      {handle ? (
+        <button type="button" className={css.handle} aria-label={`Move trial ${name}: arrow keys choose its place, Enter asks for it`} title="Drag, or use the arrow keys and Enter" {...handle}>
+          <span aria-hidden="true" />
+        </button>
+      ) : (
+        <span />
+      )}
+      <span className={`${css.place} number`}>{entry.position ?? "–"}</span>
+      <button type="button" className={css.trial} aria-pressed={isChosen} aria-label={`Trial ${name}: why does it wait?`} onClick={onChoose}>
+        {name}
+      </button>
+      <span className={`${css.priority} number`}>{entry.priority}</span>
+      <span className={`${css.slots} number`}>
+        {slotsOf(entry)}
+        <span> {slotsOf(entry) === "1" ? "slot" : "slots"}</span>
+      </span>
+      <span className={css.why} title={entry.reason ?? undefined}>
+        {entry.reason ?? "–"}
+      </span>
+      <span className={css.starts}>
+        <Starts start={entry.expected_start} />
+      </span>
+      <span className={`${css.since} muted`}>
+        <Elapsed from={entry.since} to={null} />
+      </span>
+      <span className={css.more} aria-hidden="true">
+        <Icon name="chevronRight" size={14} />
+      </span>
+    </li>
+  );
+}
+
+/** As the command line writes it: `4`, `2 to 8`, `0.5`. */
+export function slotsOf(entry: QueueEntry): string {
+  if (entry.slot_part) return String(entry.slot_part);
+  if (entry.min_slots != null && entry.max_slots != null && entry.min_slots !== entry.max_slots) {
+    return entry.state === "running" ? `${entry.slots} (${entry.min_slots} to ${entry.max_slots})` : `${entry.min_slots} to ${entry.max_slots}`;
+  }
+  return String(entry.slots);
+}

@@ -1,0 +1,54 @@
+/** What the cluster's pages ask. What runs and events change stands under "queue" and is asked again by them; the rest is asked when it is looked at. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, ask } from "@/api/client";
+import { every } from "@/api/every";
+import { keys } from "@/api/keys";
+import type { Resource } from "@/api/types";
+
+export type Pool = Resource<"Pool">;
+export type Worker = Resource<"Worker">;
+export type QueueEntry = Resource<"QueueEntry">;
+export type Explanation = Resource<"Explanation">;
+export type Instance = Resource<"InstanceRecord">;
+export type MachinePool = Resource<"MachinePool">;
+export type MachineCost = Resource<"MachineCost">;
+export type Usage = Resource<"Usage">;
+
+const PAGE = 200;
+
+export const poolsQuery = queryOptions({
+  queryKey: keys.cluster("queue", { part: "pools" }),
+  queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/pools", { params: { query: { limit: PAGE, cursor } }, signal }))),
+  refetchOnWindowFocus: true,
+});
+
+export const workersQuery = queryOptions({
+  queryKey: keys.cluster("queue", { part: "workers" }),
+  queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/workers", { params: { query: { limit: PAGE, cursor } }, signal }))),
+  refetchOnWindowFocus: true,
+});
+
+/** What waits, in the order of service, the first fifty with their expected starts. */
+export const waitingQuery = queryOptions({
+  queryKey: keys.cluster("queue", { part: "waiting" }),
+  queryFn: ({ signal }) =>
+    every((cursor) =>
+      ask(api.GET("/v1/queue", { params: { query: { filter: "state = waiting", starts: cursor === undefined, limit: PAGE, cursor } }, signal })),
+    ),
+});
+
+export const runningQuery = queryOptions({
+  queryKey: keys.cluster("queue", { part: "running" }),
+  queryFn: ({ signal }) =>
+    every((cursor) => ask(api.GET("/v1/queue", { params: { query: { filter: "state = running", limit: PAGE, cursor } }, signal }))),
+});
+
+/** Why one trial waits. It is asked again when its place or reason has changed, not with every event: the answer takes plans. */
+export function explanationQuery(entry: QueueEntry) {
+  return queryOptions({
+    queryKey: keys.cluster("explanation", { trial: entry.trial, state: entry.state, position: entry.position, code: entry.code, priority: entry.priority }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/explanation", { params: { path: { trial: entry.trial } }, signal })),
+    placeholderData: (before) => (before?.trial === entry.trial ? before : undefined),
+    staleTime: 10_000,
+  });
+}

@@ -1,0 +1,68 @@
+/** Who uses which slot: workers and the caller's running trials brought together. Pure. */
+import type { QueueEntry, Worker } from "./data";
+
+export interface Cell {
+  /** `other`: somebody of another tenant, or work that is ending; nothing more is told of it. */
+  kind: "own" | "other" | "free" | "off";
+  slot: number;
+  /** Those that have it; several where they share it. */
+  owners: readonly QueueEntry[];
+  /** It takes no more work, whatever runs there now. */
+  isDisabled: boolean;
+}
+
+/** The running trials of each worker, by slot. */
+export function heldBy(running: readonly QueueEntry[]): Map<string, Map<number, QueueEntry[]>> {
+  const found = new Map<string, Map<number, QueueEntry[]>>();
+  for (const entry of running) {
+    for (const { worker, slots } of entry.held ?? []) {
+      const there = found.get(worker) ?? new Map<number, QueueEntry[]>();
+      found.set(worker, there);
+      for (const slot of slots) there.set(slot, [...(there.get(slot) ?? []), entry]);
+    }
+  }
+  return found;
+}
+
+/** A worker's slots in their order. Which slots others have is not told, only how many: they are drawn on the first that are not the caller's. */
+export function cellsOf(worker: Worker, held: ReadonlyMap<number, readonly QueueEntry[]> = new Map()): Cell[] {
+  const disabled = new Set(worker.disabled_slots);
+  let others = Math.max(0, worker.used_slots - held.size);
+  return Array.from({ length: worker.slots }, (_, slot): Cell => {
+    const owners = held.get(slot) ?? [];
+    const isDisabled = disabled.has(slot);
+    if (owners.length > 0) return { kind: "own", slot, owners, isDisabled };
+    if (others > 0) {
+      others -= 1;
+      return { kind: "other", slot, owners, isDisabled };
+    }
+    return { kind: isDisabled ? "off" : "free", slot, owners, isDisabled };
+  });
+}
+
+export const COLOURS = 8;
+
+/** A colour from 1 to 8 for each experiment that runs: the lowest that none before it has, by their numbers, so that it stays as long as it runs. */
+export function coloursOf(running: readonly QueueEntry[], before: ReadonlyMap<number, number> = new Map()): Map<number, number> {
+  const numbers = [...new Set(running.map((entry) => entry.experiment_number))].sort((one, other) => one - other);
+  const colours = new Map<number, number>();
+  for (const number of numbers) {
+    const had = before.get(number);
+    if (had !== undefined) colours.set(number, had);
+  }
+  for (const number of numbers) {
+    if (colours.has(number)) continue;
+    const taken = new Map<number, number>();
+    for (const colour of colours.values()) taken.set(colour, (taken.get(colour) ?? 0) + 1);
+    const free = Array.from({ length: COLOURS }, (_, at) => at + 1).sort((one, other) => (taken.get(one) ?? 0) - (taken.get(other) ?? 0) || one - other);
+    colours.set(number, free[0] ?? 1);
+  }
+  return colours;
+}
+
+/** Slots by what they do, over many workers. */
+export function countCells(cells: readonly Cell[]): Record<Cell["kind"], number> {
+  const counts = { own: 0, other: 0, free: 0, off: 0 };
+  for (const cell of cells) counts[cell.kind] += 1;
+  return counts;
+}
