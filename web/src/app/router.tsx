@@ -4,8 +4,10 @@ import { readClusterSearch } from "@/cluster/search";
 import { Loading } from "@/parts/Notes";
 import { NotFound, Broken } from "./Broken";
 import { Root } from "./Root";
+import { readCompareSearch } from "@/compare/search";
 import { readExperimentSearch } from "@/experiment/search";
 import { readCreateSearch, readListSearch } from "@/experiments/search";
+import { readTrialSearch } from "@/trial/search";
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = <Path extends string>(path: Path) => ({ getParentRoute: () => root, path }) as const;
@@ -36,12 +38,13 @@ const experimentTab = createRoute({
   validateSearch: readExperimentSearch,
   component: lazyRouteComponent(() => import("@/experiment/ExperimentPage")),
 });
-const trial = createRoute({ ...at("/trials/$trial"), component: lazyRouteComponent(() => import("@/trial/TrialPage")) });
+const trial = createRoute({ ...at("/trials/$trial"), validateSearch: readTrialSearch, component: lazyRouteComponent(() => import("@/trial/TrialPage")) });
 const trialTab = createRoute({
   ...at("/trials/$trial/$tab"),
+  validateSearch: readTrialSearch,
   component: lazyRouteComponent(() => import("@/trial/TrialPage")),
 });
-const compare = createRoute({ ...at("/compare"), component: lazyRouteComponent(() => import("@/compare/ComparePage")) });
+const compare = createRoute({ ...at("/compare"), validateSearch: readCompareSearch, component: lazyRouteComponent(() => import("@/compare/ComparePage")) });
 const cluster = createRoute({ ...at("/cluster"), component: lazyRouteComponent(() => import("@/cluster/ClusterPage")) });
 const clusterTab = createRoute({
   ...at("/cluster/$tab"),

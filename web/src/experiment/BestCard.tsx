@@ -5,6 +5,7 @@ import { formatNumber } from "@/parts/format";
 import { Card } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { trialQuery } from "@/training/queries";
+import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
 import { varying } from "./Overview";
 
@@ -44,11 +45,4 @@ export function BestCard({ experiment }: { experiment: ExperimentDetail }) {
       )}
     </Card>
   );
-}
-
-/** A hyperparameter as text, whatever it is. */
-export function sayValue(value: unknown): string {
-  if (value === null || value === undefined) return "–";
-  if (typeof value === "number") return formatNumber(value);
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -4,7 +4,7 @@ import { Num } from "@/parts/Number";
 import { Card, Section } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { isOdd, type Metric, type TrialRow } from "@/training/rows";
-import { sayValue } from "./BestCard";
+import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
 import { varying } from "./Overview";
 

@@ -8,7 +8,7 @@ import { Num } from "@/parts/Number";
 import { State } from "@/parts/State";
 import { Elapsed } from "@/parts/Time";
 import { isOdd, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
-import { sayValue } from "./BestCard";
+import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./ExperimentPage";
 import { varying } from "./Overview";

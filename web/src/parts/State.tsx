@@ -23,6 +23,8 @@ const TONES: Record<string, Tone> = {
   failed: "bad",
   rejected: "bad",
   lost: "bad",
+  saved: "good",
+  corrupt: "bad",
 };
 const MOVES = new Set(["active", "running", "training", "starting", "stopping"]);
 

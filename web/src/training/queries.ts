@@ -36,6 +36,14 @@ export function trialQuery(trial: string) {
   });
 }
 
+/** A trial by its id or as people say it (`31.4`), to learn its id: events find it under that only. */
+export function namedTrialQuery(reference: string) {
+  return queryOptions({
+    queryKey: keys.standing("trial", { reference }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}", { params: { path: { trial: reference } }, signal })),
+  });
+}
+
 export function runsQuery(trial: string) {
   return queryOptions({
     queryKey: keys.ofTrial(trial, "runs"),

@@ -1,0 +1,62 @@
+import type { ReactNode } from "react";
+import type { ExperimentDetail, Trial } from "@/api/types";
+import { Card, Section } from "@/parts/Page";
+import { differences, sayValue, type Difference } from "@/training/values";
+import css from "./Compare.module.css";
+
+/** In what the trials and their experiments differ; what is the same in all is left out. */
+export function Differences({ trials, experiments }: { trials: readonly Trial[]; experiments: readonly ExperimentDetail[] }) {
+  const values = differences(trials.map((trial) => trial.hyperparameters));
+  const configs = differences(experiments.map(({ config }) => ({ ...config, name: undefined, description: undefined, labels: undefined })));
+  const codes = experiments.map(({ code_sha256 }) => code_sha256);
+  const isOneCode = new Set(codes).size < 2;
+  return (
+    <>
+      <Section title="Hyperparameters that differ">
+        <Table names={trials.map((trial) => `${trial.experiment_number}.${trial.number}`)} rows={values} none="They have the same hyperparameters." />
+      </Section>
+      {experiments.length > 1 && (
+        <Section title="Configs and code">
+          <Table
+            names={experiments.map(({ number }) => `experiment ${number}`)}
+            rows={[...configs, ...(isOneCode ? [] : [{ name: "code (SHA-256)", values: codes.map((code) => code?.slice(0, 12)) }])]}
+            none="Their configs are the same, and they ran the same code."
+          />
+          <p className={css.note}>{isOneCode ? "All ran the same code." : "They ran different code. The platform does not serve the files of code archives yet: it tells only that they differ."}</p>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Table({ names, rows, none }: { names: readonly string[]; rows: readonly Difference[]; none: ReactNode }) {
+  if (rows.length === 0) return <p className="muted">{none}</p>;
+  return (
+    <Card className={css.table}>
+      <table>
+        <thead>
+          <tr>
+            <th />
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">{row.name}</th>
+              {row.values.map((value, at) => (
+                <td key={at} className="mono">
+                  {sayValue(value)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
+  );
+}

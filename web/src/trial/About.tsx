@@ -1,0 +1,74 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Trial } from "@/api/types";
+import { counted, formatNumber } from "@/parts/format";
+import { Num } from "@/parts/Number";
+import { Card, Figure } from "@/parts/Page";
+import { Elapsed, Time } from "@/parts/Time";
+import { sayValue } from "@/training/values";
+import { explanationQuery } from "./queries";
+import css from "./Trial.module.css";
+
+/** The trial in a few figures, its hyperparameters, and why it waits where it does. */
+export function About({ trial }: { trial: Trial }) {
+  const { best, latest } = trial;
+  const isWaiting = trial.state === "queued" || trial.state === "parked";
+  return (
+    <>
+      {trial.reason && <div className={css.reason}>{trial.reason}</div>}
+      {isWaiting && <Waiting trial={trial} />}
+      <Card className={css.about}>
+        <dl className={css.figures}>
+          <Figure label="Best validation" note={best ? `step ${formatNumber(best.step)}` : undefined}>
+            {best ? best.value === null ? <span className={css.bad}>NaN</span> : <Num value={best.value} digits={5} /> : <span className="muted">–</span>}
+          </Figure>
+          <Figure label="Latest" note={latest ? `step ${formatNumber(latest.step)}` : undefined}>
+            {latest ? latest.value === null ? <span className={css.bad}>NaN</span> : <Num value={latest.value} digits={5} /> : <span className="muted">–</span>}
+          </Figure>
+          <Figure label="Runs" note={trial.runs > 1 ? `went on after ${counted(trial.runs - 1, "break")}` : "without a break"}>
+            {trial.runs}
+          </Figure>
+          <Figure label={trial.final ? "Took" : "Since"} note={<span>began <Time at={trial.created_at} /></span>}>
+            <Elapsed from={trial.created_at} to={trial.ended_at} />
+          </Figure>
+        </dl>
+        <dl className={css.facts} aria-label="Hyperparameters">
+          {Object.entries(trial.hyperparameters).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd className="mono">{sayValue(value)}</dd>
+            </div>
+          ))}
+          <div data-quiet>
+            <dt>seed</dt>
+            <dd className="mono">{trial.seed}</dd>
+          </div>
+          <div data-quiet>
+            <dt>slots</dt>
+            <dd className="mono">{trial.slots}</dd>
+          </div>
+        </dl>
+      </Card>
+    </>
+  );
+}
+
+function Waiting({ trial }: { trial: Trial }) {
+  const { data } = useQuery(explanationQuery(trial.id));
+  if (!data || data.state !== "waiting") return null;
+  return (
+    <div className={css.waiting}>
+      <b>{data.message}</b>
+      {data.position !== null && <span>Place {data.position} in the queue.</span>}
+      {data.expected_start && (
+        <span>
+          Expected to start <Time at={data.expected_start.expected} />.
+        </span>
+      )}
+      {data.ways_out.map((way) => (
+        <span key={way.command}>
+          {way.message} <code>{way.command}</code>
+        </span>
+      ))}
+    </div>
+  );
+}

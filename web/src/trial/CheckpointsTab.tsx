@@ -1,0 +1,109 @@
+import { useQuery } from "@tanstack/react-query";
+import { Fragment } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { Button } from "@/parts/Button";
+import { Copy } from "@/parts/Copy";
+import { counted, formatBytes, formatNumber } from "@/parts/format";
+import { Complaint, Empty, Loading, Trouble } from "@/parts/Notes";
+import { Card } from "@/parts/Page";
+import { State } from "@/parts/State";
+import { Time } from "@/parts/Time";
+import { checkpointsQuery } from "./queries";
+import css from "./Trial.module.css";
+import type { TrialTabProps } from "./TrialPage";
+
+/** The trial's checkpoints, and the files of the one that is open. */
+export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
+  const { data, error, refetch } = useQuery(checkpointsQuery(trial.id));
+  if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading rows={6} />;
+  if (data.items.length === 0) {
+    return (
+      <Empty icon="file" title="No checkpoint yet">
+        <p>A script saves one with trial.checkpoint; a run that is interrupted goes on from the latest.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Card className={css.table}>
+      <table>
+        <thead>
+          <tr>
+            {["Step", "State", "Metrics", "Size", "Run", "Saved"].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th>
+              <span className="unseen">Files</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...data.items].reverse().map((one) => {
+            const isOpen = search.checkpoint === one.id;
+            return (
+              <Fragment key={one.id}>
+                <tr>
+                  <td className="number">{formatNumber(one.step)}</td>
+                  <td>
+                    <State state={one.state} quiet /> <span className="muted">{one.reason}</span>
+                  </td>
+                  <td className="mono">{Object.entries(one.metrics).map(([name, value]) => `${name} ${formatNumber(value)}`).join("  ") || "–"}</td>
+                  <td className="number">{formatBytes(one.size_bytes)}</td>
+                  <td className="number">{one.run}</td>
+                  <td>
+                    <Time at={one.created_at} />
+                  </td>
+                  <td className={css.end}>
+                    <Button small kind="quiet" icon={isOpen ? "chevronDown" : "chevronRight"} aria-expanded={isOpen} onClick={() => onSearch({ ...search, checkpoint: isOpen ? undefined : one.id })}>
+                      {counted(one.files, "file")}
+                    </Button>
+                  </td>
+                </tr>
+                {isOpen && (
+                  <tr>
+                    <td colSpan={7}>
+                      <Files checkpoint={one.id} isSaved={one.state === "saved"} />
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+        </tbody>
+      </table>
+      {data.next_cursor && <p className={css.more}>The first 200 are shown; `muster checkpoint list` shows all.</p>}
+    </Card>
+  );
+}
+
+/** A checkpoint's files, with links that are good for a short while. */
+function Files({ checkpoint, isSaved }: { checkpoint: string; isSaved: boolean }) {
+  const { data, error } = useQuery({
+    queryKey: keys.standing("files", { checkpoint }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/checkpoints/{checkpoint}/files", { params: { path: { checkpoint } }, signal })),
+    enabled: isSaved,
+    gcTime: 0,
+  });
+  if (!isSaved) return <p className="muted">Its files are not there.</p>;
+  if (error) return <Complaint error={error} />;
+  if (!data) return <Loading rows={2} />;
+  return (
+    <ul className={css.files}>
+      {data.files.map((file) => (
+        <li key={file.path}>
+          <a href={file.url} target="_blank" rel="noopener noreferrer" className="mono">
+            {file.path}
+          </a>
+          <span className="muted number">{formatBytes(file.size_bytes)}</span>
+          <span className="muted mono" title={`SHA-256 ${file.sha256}`}>
+            {file.sha256.slice(0, 12)}
+          </span>
+          <Copy text={file.sha256} label="Copy the SHA-256" />
+        </li>
+      ))}
+    </ul>
+  );
+}

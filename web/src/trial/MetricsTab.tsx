@@ -1,0 +1,140 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
+import { keys } from "@/api/keys";
+import type { Resource, Trial } from "@/api/types";
+import { CurveChart } from "@/charts/CurveChart";
+import { smoothed } from "@/charts/curve";
+import { follow } from "@/live/socket";
+import { formatDuration } from "@/parts/format";
+import { Complaint, Empty, Loading } from "@/parts/Notes";
+import { Num } from "@/parts/Number";
+import { Card, Section } from "@/parts/Page";
+import { ChartTools } from "@/training/ChartTools";
+import { readZoom, sayZoom } from "@/training/chartSearch";
+import { curveOf } from "@/training/curves";
+import type { Metric } from "@/training/rows";
+import { About } from "./About";
+import { seriesQuery, summariesQuery } from "./queries";
+import type { TrialSearch } from "./search";
+import css from "./Trial.module.css";
+import type { TrialTabProps } from "./TrialPage";
+
+type Summary = Resource<"MetricSummary">;
+
+const LOOK_AGAIN_MS = 1000;
+const EPOCHS = ["epoch", "epochs"];
+
+/** Every metric by its group, what is measured of the machine last. */
+export function MetricsTab({ trial, search, onSearch }: TrialTabProps) {
+  const { data, error, isPending } = useQuery(summariesQuery(trial.id));
+  useReports(trial);
+  const metrics = data?.metrics ?? [];
+  const groups = useMemo(() => groupsOf(metrics), [data]);
+  const epochs = metrics.find(({ name }) => EPOCHS.includes(name)) ?? null;
+  return (
+    <div className={css.page}>
+      <About trial={trial} />
+      <div className={css.tools}>
+        <ChartTools search={search} onSearch={onSearch} hasEpochs={epochs !== null} />
+      </div>
+      {error && <Complaint error={error} />}
+      {isPending && <Loading rows={8} />}
+      {data && metrics.length === 0 && (
+        <Empty title="Nothing was reported yet">
+          <p>What the script gives to trial.report and trial.validate appears here as it comes.</p>
+        </Empty>
+      )}
+      {groups.map(([group, some]) => (
+        <Section key={group} title={<span className={css.group}>{group}</span>}>
+          <div className={css.charts}>
+            {some.map((summary) => (
+              <MetricCard key={summary.name} trial={trial} summary={summary} epochs={epochs} search={search} onSearch={onSearch} />
+            ))}
+          </div>
+        </Section>
+      ))}
+    </div>
+  );
+}
+
+interface MetricCardProps {
+  trial: Trial;
+  summary: Summary;
+  epochs: Metric | null;
+  search: TrialSearch;
+  onSearch: (next: TrialSearch) => void;
+}
+
+function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProps) {
+  const { group, name } = summary;
+  const x = search.x === "epoch" && epochs === null ? "step" : (search.x ?? "step");
+  const zoom = useMemo(() => readZoom(search.zoom), [search.zoom]);
+  const names = x === "epoch" && epochs ? [name, epochs.name] : [name];
+  const { data, error } = useQuery(seriesQuery(trial.id, x === "epoch" ? undefined : group, names, x === "step" ? zoom : null));
+  const curves = useMemo(() => {
+    const row = { trial: trial.id, experiment_number: trial.experiment_number, number: trial.number, state: trial.state };
+    const found = data ? curveOf(row, data.series, { metric: { group, name }, x, epochs, zoom: null }) : [];
+    const raw = found.map((one) => ({ ...one, tone: 1, label: name }));
+    if (!search.smooth) return raw;
+    return [...raw.map((one) => ({ ...one, id: "raw", tone: 3, restarts: [] })), ...raw.map((one) => ({ ...one, y: smoothed(one.y, search.smooth ?? 0) }))];
+  }, [data, trial, group, name, x, epochs, search.smooth]);
+  const isOdd = summary.last === null && summary.count > 0;
+  return (
+    <Card className={css.metric}>
+      <header>
+        <h3 title={`${group}/${name}`}>{name}</h3>
+        <span className={isOdd ? css.bad : undefined}>{isOdd ? "NaN" : <Num value={summary.last} digits={5} />}</span>
+      </header>
+      {error ? <Complaint error={error} /> : null}
+      {curves.length > 0 ? (
+        <CurveChart
+          label={name}
+          curves={curves}
+          height={190}
+          xName={x === "time" ? "after" : x}
+          formatX={x === "time" ? formatDuration : undefined}
+          isLogX={search.log?.includes("x")}
+          isLogY={search.log?.includes("y")}
+          zoom={zoom}
+          onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
+          strong={trial.id}
+        />
+      ) : (
+        <div className={css.blank} />
+      )}
+      <footer className="muted number">
+        <span>min <Num value={summary.min} /></span>
+        <span>max <Num value={summary.max} /></span>
+        <span>mean <Num value={summary.mean} /></span>
+      </footer>
+    </Card>
+  );
+}
+
+/** Follows what the trial reports between its validations: charts are asked again, at most once a second. */
+function useReports(trial: Trial): void {
+  const client = useQueryClient();
+  const { id, final } = trial;
+  useEffect(() => {
+    if (final) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      timer = undefined;
+      for (const part of ["metrics", "summaries"]) void client.invalidateQueries({ queryKey: keys.ofTrial(id, part).slice(0, 3) });
+    };
+    const end = follow({ path: `/v1/trials/${id}/metrics/follow?from_now=true`, onItem: () => (timer ??= setTimeout(look, LOOK_AGAIN_MS)) });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, [client, id, final]);
+}
+
+const LAST = ["system", "timing"];
+
+function groupsOf(metrics: readonly Summary[]): [string, Summary[]][] {
+  const found = new Map<string, Summary[]>();
+  for (const one of metrics) found.set(one.group, [...(found.get(one.group) ?? []), one]);
+  const rank = (group: string) => (group === "validation" ? -1 : LAST.indexOf(group) + 1);
+  return [...found].sort(([one], [other]) => rank(one) - rank(other) || one.localeCompare(other));
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { readCompareSearch } from "@/compare/search";
+import { differences } from "@/training/values";
+import { piecesOf } from "@/trial/ansi";
+import { phasesOf, sums } from "@/trial/phases";
+
+describe("a line of a log", () => {
+  it("keeps its colours and nothing else of its escapes", () => {
+    expect(piecesOf("\u001b[1;31mred\u001b[0m plain \u001b[96mbright")).toEqual([{ text: "red", isBold: true, colour: 1 }, { text: " plain " }, { text: "bright", colour: 14 }]);
+    expect(piecesOf("\u001b]0;title\u0007a\u001b[2Kb\u0000c")).toEqual([{ text: "a" }, { text: "b" + "c" }]);
+  });
+  it("is text, whatever it looks like", () => {
+    expect(piecesOf("<script>alert(1)</script>")).toEqual([{ text: "<script>alert(1)</script>" }]);
+  });
+  it("shows of a progress bar what was written last", () => {
+    expect(piecesOf("10 %\r20 %\r30 %\r")).toEqual([{ text: "30 %" }]);
+  });
+  it("takes colours of 256 and of three parts for what they are", () => {
+    expect(piecesOf("\u001b[38;5;2mgreen\u001b[38;2;1;31;4mmixed")).toEqual([{ text: "green", colour: 2 }, { text: "mixed", colour: 2 }]);
+  });
+});
+
+describe("a trial's time", () => {
+  const at = (second: number) => new Date(second * 1000).toISOString();
+  const run = (number: number, from: number, to: number | null) => ({ number, granted_at: at(from), ended_at: to === null ? null : at(to) }) as never;
+  it("is parted into waiting, starting and training, over breaks too", () => {
+    const phases = phasesOf({ createdAt: at(0), endedAt: at(50), runs: [run(1, 10, 30), run(2, 35, 50)], firstReports: new Map([[1, 12_000], [2, 40_000]]), now: 99_000 });
+    expect(phases.map(({ kind, run: of }) => [kind, of])).toEqual([["queued", null], ["starting", 1], ["training", 1], ["queued", null], ["starting", 2], ["training", 2]]);
+    expect(sums(phases)).toEqual({ queued: 15, starting: 7, training: 28 });
+  });
+  it("goes on until now while it runs, and while it waits", () => {
+    expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [run(1, 1, null)], firstReports: new Map(), now: 9000 }).at(-1)).toMatchObject({ kind: "starting", to: 9000 });
+    expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [], firstReports: new Map(), now: 9000 })).toEqual([{ kind: "queued", run: null, from: 0, to: 9000 }]);
+  });
+});
+
+it("tells in what configs differ, by dotted names, and leaves out what is the same", () => {
+  expect(differences([{ a: { b: 1, c: [1] }, d: null }, { a: { b: 2, c: [1] } }])).toEqual([{ name: "a.b", values: [1, 2] }]);
+});
+
+it("compares only what has the shape of a name", () => {
+  expect(readCompareSearch({ trials: "1.2, 3.4,<b>,1.2,5", experiments: 7 })).toMatchObject({ trials: "1.2,3.4", experiments: "7" });
+});
