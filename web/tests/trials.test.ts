@@ -12,7 +12,7 @@ const row = (number: number, step: number | null, last: number | null = 1): Tria
   state: "running",
   values: { "metrics.validation.loss.last_step": step, "metrics.validation.loss.last": last },
 });
-const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString() });
+const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString(), not_finite: value === null ? ("nan" as const) : null });
 const series = (name: string, points: ReturnType<typeof point>[]) => ({ group: "validation", name, count: points.length, points });
 
 describe("curves are asked", () => {
