@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
+from services.gateway.core.imported import hint_of
 from services.gateway.operations.call import Call
 from services.gateway.store import experiments as store, models
 
@@ -76,5 +77,6 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
     if number is not None or reference == "latest":
         row = await models.load_version(connection, model.id, number)
     if row is None:
-        raise NotFound(f"version {reference}", "versions are named by their number, an alias, or `latest`")
+        usual = "versions are named by their number, an alias, or `latest`"
+        raise NotFound(f"version {reference}", hint_of(model.changed["metadata"], reference) or usual)
     return row

@@ -1,0 +1,60 @@
+"""Who asks for a version that was taken over from Determined is told where it lies."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from muster.importing import plan_import, read_dumps
+from services.gateway.core.imported import hint_of
+from tests.unit.sdk.test_importing import CONFIG, MODEL, version
+
+VERSION: JsonValue = {
+    "version": 3,
+    "name": "gold",
+    "checkpoint": {"uuid": "c-3", "address": "s3://bucket/prefix/c-3"},
+}
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (
+            "3",
+            "version 3 is Determined's: its checkpoint lies at s3://bucket/prefix/c-3, and not here; load it in a script",
+        ),
+        ("gold", "s3://bucket/prefix/c-3"),
+        ("2", "version 2 is Determined's: its checkpoint c-2 was not found in its store"),
+        ("1", "its checkpoint is not known"),
+        ("latest", "version 3 is Determined's"),
+    ],
+)
+def test_a_version_of_determined_is_told_with_its_checkpoint(reference: str, said: str) -> None:
+    versions: JsonValue = [{"version": 1}, {"version": 2, "checkpoint": {"uuid": "c-2"}}, VERSION]
+    assert said in (hint_of({"determined": {"versions": versions}}, reference) or "")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"determined": 1},
+        {"determined": {}},
+        {"determined": {"versions": [1, {}]}},
+        {"other": {"versions": [VERSION]}},
+    ],
+)
+@pytest.mark.parametrize("reference", ["4", "champion"])
+def test_of_another_nothing_is_said(metadata: dict[str, object], reference: str) -> None:
+    assert hint_of(metadata, reference) is None  # type: ignore[arg-type]
+
+
+def test_what_the_import_writes_is_what_is_read(tmp_path: Path) -> None:
+    versions = [version(number, f"c-{number}", CONFIG["checkpoint_storage"]) for number in (9, 10)]
+    (tmp_path / "versions.json").write_text(json.dumps({"model": MODEL, "modelVersions": versions}))
+    (made,) = plan_import(read_dumps([tmp_path]), lambda bucket, key: True).models
+    assert "version 10 is Determined's: its checkpoint lies at s3://ckpts/p/c-10" in (
+        hint_of(made.metadata, "latest") or ""
+    )
+    assert "s3://ckpts/p/c-9" in (hint_of(made.metadata, "v9") or "")
