@@ -35,8 +35,8 @@ async def test_who_has_the_first_token_alone_is_signed_in_and_out(
     async with gateway.client() as admin, gateway.client(made["secret"]) as signed_in:
         mine, its = [(await client.get("/v1/me")).json() for client in (admin, signed_in)]
         assert its["permissions"] == mine["permissions"] and its["roles"] == mine["roles"]
-        made = await signed_in.post("/v1/groups", json={"name": "made-here"})
-        assert made.status_code == 201, made.text
+        group = await signed_in.post("/v1/groups", json={"name": "made-here"})
+        assert group.status_code == 201, group.text
         assert (await signed_in.delete("/v1/sessions/current")).status_code == 200
         await refused_within(signed_in, PATIENCE_S)
         assert (await admin.get("/v1/me")).status_code == 200, "the token is not what was ended"
