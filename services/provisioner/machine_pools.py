@@ -61,7 +61,7 @@ class PoolQueries:
             rows = await store.load_providers(connection)
             holds = await store.load_holds(connection, now)
             spent = await store.load_spent(connection, month_of(now), now)
-        shown = [row for row in rows if query.pool in (None, row.pool)]
+        shown = [row for row in rows if query.pool in (None, row.pool) and self._is_there(row)]
         return MachinePools(
             pools=tuple(self._view(row, holds, spent.get(row.pool, 0.0), now) for row in shown)
         )
@@ -72,7 +72,8 @@ class PoolQueries:
         if self.pools.lists(query.pool):
             raise _of_settings(query.pool)
         async with self.units.system() as unit:
-            known = {row.pool: row for row in await store.load_providers(unit.connection)}
+            rows = await store.load_providers(unit.connection)
+            known = {row.pool: row for row in rows if self._is_there(row)}
             is_same = query.pool in known and known[query.pool].definition == query.definition
             if query.is_new and query.pool in known and not is_same:
                 raise Rejected(
@@ -123,6 +124,10 @@ class PoolQueries:
                 await store.save_change(unit.connection, before, after)
                 unit.emit(changed(after), tenant=SITE)
         return EndedInstance(worker=after.worker, pool=after.pool, state=after.state.value)
+
+    def _is_there(self, row: Provider) -> bool:
+        """Of a pool that was closed and is empty the row stays, so that its versions go on rising."""
+        return row.definition is not None or self.pools.lists(row.pool) or row.instances > 0
 
     def _view(self, row: Provider, holds: Iterable[Hold], spent: float, now: datetime) -> MachinePool:
         spec, wrong = self.pools.spec_of(row, ())

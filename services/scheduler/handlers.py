@@ -8,13 +8,14 @@ from typing import Any
 
 from services.scheduler.booking import Booking
 from services.scheduler.core.events import draining, heard, wishes
+from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.editing import Editing, tell_first
 from services.scheduler.ruling import Ruling
 from services.scheduler.store import workers as worker_store
-from services.scheduler.store.policies import load_pools
+from services.scheduler.store.policies import add_pool, load_pools
 from services.scheduler.store.rows import wish_of
 from services.scheduler.store.wishes import (
     StoredWish,
@@ -100,6 +101,8 @@ class Handlers:
 
     async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
         for delivery in batch:
+            # People define pools of rented machines at the provisioner: this is the first word of them.
+            await add_pool(unit.connection, PoolPolicy(delivery.message.pool))
             await worker_store.limit_pool(unit.connection, delivery.message)
         policies = await load_pools(unit.connection)
 

@@ -28,8 +28,8 @@ from tests.bench.provisioning.workload import day, work_ms
 
 DAYS = 30
 POOL = PoolName("default")
-IDLE = timedelta(seconds=90)
-PATIENCE = timedelta(seconds=60)
+IDLE = timedelta(seconds=60)
+PATIENCE = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)

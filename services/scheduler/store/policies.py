@@ -23,6 +23,11 @@ _SAVE_POOL = text(
     " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
     " default_priority = excluded.default_priority, rules = excluded.rules WHERE NOT scheduler.pool.is_edited"
 )
+_ADD_POOL = text(
+    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority, rules)"
+    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority, CAST(:rules AS jsonb))"
+    " ON CONFLICT (name) DO NOTHING"
+)
 _EDIT_POOL = text(
     "UPDATE scheduler.pool SET preemption = :preemption, default_priority = :default_priority,"
     " rules = CAST(:rules AS jsonb), is_edited = true WHERE name = :name"
@@ -41,6 +46,11 @@ _QUOTAS = text("SELECT * FROM scheduler.quota ORDER BY pool, tenant, workspace")
 async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
     """Keeps a pool's policy as settings give it, unless people have changed it; what its provider can bring it to is kept apart."""
     await connection.execute(_SAVE_POOL, _pool_row(policy))
+
+
+async def add_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
+    """Keeps a pool that nobody has told of yet; one that is known stays as it is."""
+    await connection.execute(_ADD_POOL, _pool_row(policy))
 
 
 async def edit_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:

@@ -70,6 +70,28 @@ async def test_rules_of_a_pool_change_while_it_runs_and_stay_changed(around: Pla
         assert (refused.operation_id, refused.code) == (unknown.operation_id, "pool_unknown")
 
 
+async def test_a_pool_that_was_made_at_the_provisioner_takes_work(around: Platform) -> None:
+    made = ProviderChanged(
+        pool=PoolName("burst"),
+        version=1,
+        driver="local",
+        minimum=0,
+        maximum=3,
+        slots_per_instance=2,
+        slot_kind="cpu",
+        instances=0,
+    )
+
+    async def is_there() -> bool:
+        view = await around.insist(GetCluster())
+        return {(pool.pool, pool.max_slots, pool.exclusive) for pool in view.pools} >= {("burst", 6, True)}
+
+    async with around.scheduler():
+        await eventually(around.is_led)
+        await around.tell(made, SITE)
+        await eventually(is_there)
+
+
 async def test_what_slots_cost_is_passed_on_to_searches_and_outlives_the_leader(around: Platform) -> None:
     def provided(version: int, price: float | None) -> ProviderChanged:
         return ProviderChanged(
