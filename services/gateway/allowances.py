@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from muster.errors import Transient
 from services.gateway.operations.call import Caller
 from services.gateway.store import quotas
+from services.gateway.together import Together
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import TenantId
@@ -29,6 +30,7 @@ class Allowances:
         self._database = database
         self._clock = clock
         self._known: OrderedDict[TenantId, _Remembered] = OrderedDict()
+        self._reading: Together[TenantId, Mapping[str, float]] = Together()
 
     async def rates_of(self, caller: Caller) -> Mapping[str, float]:
         """Requests a second that this call counts against: of the tenant ("") and of the one workspace that the caller is of."""
@@ -42,6 +44,10 @@ class Allowances:
         known = self._known.get(tenant)
         if known is not None and known.until_s > self._clock.monotonic():
             return known.rates
+        return await self._reading.once(tenant, lambda: self._read(tenant))
+
+    async def _read(self, tenant: TenantId) -> Mapping[str, float]:
+        known = self._known.get(tenant)
         try:
             async with self._database.looking(tenant) as connection:
                 rates: Mapping[str, float] = await quotas.load_rates(connection)

@@ -7,11 +7,13 @@ from typing import Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
+from services.gateway.together import Together
 from shared.clock import Clock
 from shared.ids import TenantId
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)
+_Key = tuple[TenantId, str, bytes]
 REMEMBERED_S = 2.0
 _MOST = 4096
 
@@ -34,7 +36,8 @@ class Answered:
     def __init__(self, bus: Asks, clock: Clock) -> None:
         self._bus = bus
         self._clock = clock
-        self._said: OrderedDict[tuple[TenantId, str, bytes], _Said] = OrderedDict()
+        self._said: OrderedDict[_Key, _Said] = OrderedDict()
+        self._asking: Together[_Key, BaseModel] = Together()
 
     async def ask(
         self,
@@ -52,7 +55,7 @@ class Answered:
         said = self._said.get(key)
         if said is not None and said.until_s > self._clock.monotonic():
             return cast(R, said.answer)
-        answer = await self._bus.ask(question, tenant, timeout_s)
+        answer = cast(R, await self._asking.once(key, lambda: self._bus.ask(question, tenant, timeout_s)))
         if keeps(answer):
             self._said[key] = _Said(answer, self._clock.monotonic() + REMEMBERED_S)
             self._said.move_to_end(key)

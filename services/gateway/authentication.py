@@ -19,6 +19,7 @@ from services.gateway.providers import Providers
 from services.gateway.refusals import Unauthenticated
 from services.gateway.sign_in_file import CertificateSection
 from services.gateway.store import access as tokens, roles, sign_in
+from services.gateway.together import Together
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import TenantId, derived_id
@@ -75,6 +76,7 @@ class Authenticator:
         self._providers = providers
         self._certificates = certificates
         self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._looking_up: Together[bytes, _Remembered] = Together()
 
     async def caller_of(self, shown: Presented) -> Caller:
         """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
@@ -86,14 +88,18 @@ class Authenticator:
         hashed = hash_token(self._pepper, text)
         known = self._known.get(hashed)
         if known is None or known.until_s <= self._clock.monotonic():
-            caller = await self._look_up(shown.bearer, text, hashed)
-            known = _Remembered(caller, self._clock.monotonic() + REMEMBERED_S)
-            self._remember(hashed, known)
+            known = await self._looking_up.once(hashed, lambda: self._known_anew(shown.bearer, text, hashed))
         expires_at = known.caller.expires_at
         if expires_at is not None and expires_at <= self._clock.now():
             caller = known.caller
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
         return known.caller
+
+    async def _known_anew(self, bearer: str | None, text: str, hashed: bytes) -> _Remembered:
+        caller = await self._look_up(bearer, text, hashed)
+        known = _Remembered(caller, self._clock.monotonic() + REMEMBERED_S)
+        self._remember(hashed, known)
+        return known
 
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
         if bearer is None:

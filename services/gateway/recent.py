@@ -8,6 +8,7 @@ from uuid import UUID
 
 from services.gateway.api.base import Resource
 from services.gateway.feed import Feed, View
+from services.gateway.together import Together
 from shared.clock import Clock
 
 
@@ -21,6 +22,7 @@ class Identified(Protocol):
 E = TypeVar("E", bound=Identified)
 R = TypeVar("R", bound=Resource)
 F = TypeVar("F")
+_Key = tuple[View, str, str]
 FRESH_S = 1.0
 """A change that nobody told of, since the bus is away, is seen after this long."""
 _MOST = 2048
@@ -40,7 +42,8 @@ class Recent:
     def __init__(self, feed: Feed, clock: Clock) -> None:
         self._feed = feed
         self._clock = clock
-        self._shown: OrderedDict[tuple[View, str, str], _Shown] = OrderedDict()
+        self._shown: OrderedDict[_Key, _Shown] = OrderedDict()
+        self._loading: Together[tuple[_Key, int], _Shown] = Together()
         self._by_identity: dict[int, _Shown] = {}
 
     async def get(self, view: View, kind: str, name: str, load: Callable[[], Awaitable[E]]) -> E:
@@ -49,12 +52,20 @@ class Recent:
         changes = self._feed.changes(view[0])
         shown = self._shown.get(key)
         if shown is None or shown.until_s <= now_s or changes.since(shown.mark, shown.resource.id):
-            # Marked before it is loaded: a change that comes meanwhile may not be in it.
+            # Marked before it is loaded: a change that comes meanwhile may not be in it, and who asks after that loads it again.
             mark = changes.mark
-            shown = _Shown(await load(), mark, now_s + FRESH_S)
-            self._keep(key, shown)
-        self._shown.move_to_end(key)
+            shown = await self._loading.once((key, mark), lambda: self._load(key, mark, load))
+        else:
+            self._shown.move_to_end(key)
         return cast(E, shown.resource)
+
+    async def _load(self, key: _Key, mark: int, load: Callable[[], Awaitable[E]]) -> _Shown:
+        until_s = self._clock.monotonic() + FRESH_S
+        shown = _Shown(await load(), mark, until_s)
+        known = self._shown.get(key)
+        if known is None or known.mark <= mark:  # What was asked for later may be here before.
+            self._keep(key, shown)
+        return shown
 
     def form(self, resource: R, name: str, make: Callable[[R], F]) -> F:
         """What `make` makes of a resource: once for one that is remembered, under the form's name."""
@@ -65,7 +76,7 @@ class Recent:
             shown.forms[name] = make(resource)
         return cast(F, shown.forms[name])
 
-    def _keep(self, key: tuple[View, str, str], shown: _Shown) -> None:
+    def _keep(self, key: _Key, shown: _Shown) -> None:
         self._drop(self._shown.pop(key, None))
         self._shown[key] = self._by_identity[id(shown.resource)] = shown
         if len(self._shown) > _MOST:

@@ -149,3 +149,22 @@ def test_changes_that_are_forgotten_count_for_all() -> None:
         changes.note([UUID(int=1000 + number)])
     assert changes.since(mark, ONE) and changes.since(mark, UUID(int=7))
     assert not changes.since(changes.mark, OTHER)
+
+
+async def test_many_who_ask_at_once_load_it_once_unless_it_has_changed_since(feed: Feed) -> None:
+    recent, loader, may_end = Recent(feed, Steady()), Loader(), asyncio.Event()
+
+    async def load() -> One:
+        found = await loader.load()
+        await may_end.wait()
+        return found
+
+    before = [asyncio.create_task(recent.get(VIEW, "experiment", "31", load)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await feed.changed(TENANT, 7, {ONE})
+    after = asyncio.create_task(recent.get(VIEW, "experiment", "31", load))
+    await asyncio.sleep(0)
+    may_end.set()
+    shown = await asyncio.gather(*before, after)
+    assert loader.loads == 2 and shown[0] is shown[1] is shown[2] is not shown[3]
+    assert await recent.get(VIEW, "experiment", "31", load) is shown[3], "the newest is remembered"
