@@ -1,17 +1,21 @@
 """The highest rate of mixed requests at which the gateway answers 99 of 100 within 50 ms, while two trials train; and what a tenant does to the
 others that sends twenty times what it may.
 
-Everything shares the machine: the senders, the servers, the services and the trainings. Rates rise until one is too high, then halve the step.
+Everything shares the machine: the senders, the servers, the services and the trainings. Rates double until one is too high, and then come as near to
+it as `FINEST`. A piece leaves nothing to the next: what it created is ended, and the next begins when the platform has come to rest.
 """
 
+import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from muster.client import Client, connect
 from muster.client.settings import Address
+from muster.errors import MusterError
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.pairs import spent_s
@@ -19,7 +23,9 @@ from tests.bench.traffic import Seen, Traffic, send
 
 MIX = {"get": 0.60, "list": 0.25, "create": 0.10, "update": 0.05}
 CONNECTIONS, SECONDS, KNOWN = 200, 15.0, 20
-FIRST_RATE, STEP, FINEST = 100.0, 100.0, 25.0
+FIRST_RATE, FINEST = 25.0, 25.0
+RESTING_CORES, LOOK_S, REST_S = 0.2, 2.0, 120.0
+"""Between pieces the platform is waited for until it takes no more than this; the trainings are not it."""
 MOST_MS = 50.0
 PAIRS, LIMIT, CALM_TENANTS, CALM_RATE, HOT_TIMES = 5, 25.0, 3, 20.0, 20
 TRAINING: dict[str, Any] = {
@@ -58,28 +64,49 @@ def measure(report: Report) -> Figures:
 
 
 def _search(report: Report, bench: Platform, traffic: Traffic) -> tuple[float, Seen]:
-    highest, at_highest, rate, step = 0.0, Seen([0.0], {}, 0.0, {}), FIRST_RATE, STEP
-    send(replace(traffic, seconds=3.0))  # caches
-    while step >= FINEST:
-        before = spent_s(bench)
-        (seen,) = send(replace(traffic, rate_per_s=rate, seed=int(rate)))
-        spent = {part: (s - before.get(part, 0.0)) / SECONDS for part, s in spent_s(bench).items()}
-        parts = ", ".join(
-            f"{part} {spent[part]:.2f}" for part in sorted(spent, key=lambda part: -spent[part])[:8]
-        )
-        p99 = percentile(seen.ms, 0.99) if seen.ms else float("inf")
-        is_kept = p99 <= MOST_MS and not seen.count("4", "5", "0")
-        report.say(
-            f"{rate:.0f}/s: p50 {percentile(seen.ms or [0.0], 0.5):.1f} ms, p99 {p99:.1f} ms, "
-            f"answers {seen.statuses}, p99 by kind {seen.by_kind()}, cores: sender {seen.cpu_s / SECONDS:.2f}, {parts}"
-        )
-        if is_kept:
+    highest, at_highest, rate, too_high = 0.0, Seen([0.0], {}, 0.0, {}), FIRST_RATE, math.inf
+    send(replace(traffic, rate_per_s=FIRST_RATE, seconds=3.0))  # caches
+    while too_high - highest > FINEST:
+        _rest(report, bench, traffic)
+        seen = _piece(report, bench, replace(traffic, rate_per_s=rate, seed=int(rate)))
+        if percentile(seen.ms or [math.inf], 0.99) <= MOST_MS and not seen.count("4", "5", "0"):
             highest, at_highest = rate, seen
         else:
-            rate, step = rate - step, step / 2
-        rate += step
-        time.sleep(3)
+            too_high = rate
+        between = (highest + too_high) / 2 // FINEST * FINEST
+        rate = 2 * highest if too_high == math.inf else max(between, highest + FINEST)
     return highest, at_highest
+
+
+def _piece(report: Report, bench: Platform, traffic: Traffic) -> Seen:
+    before = spent_s(bench)
+    (seen,) = send(traffic)
+    spent = {part: (s - before.get(part, 0.0)) for part, s in spent_s(bench).items()}
+    parts = ", ".join(
+        f"{part} {spent[part] / SECONDS:.2f}" for part in sorted(spent, key=lambda part: -spent[part])[:8]
+    )
+    report.say(
+        f"{traffic.rate_per_s:.0f}/s: p50 {percentile(seen.ms or [0.0], 0.5):.1f} ms, p99 {percentile(seen.ms or [0.0], 0.99):.1f} ms, "
+        f"answers {seen.statuses}, p99 by kind {seen.by_kind()}, cores: sender {seen.cpu_s / SECONDS:.2f}, {parts}; "
+        f"{sum(spent.values()) / sum(seen.statuses.values()) * 1000:.1f} ms of the platform's processors for each request"
+    )
+    return seen
+
+
+def _rest(report: Report, bench: Platform, traffic: Traffic) -> None:
+    """Ends what pieces have created, and waits until nothing of it is worked on any more."""
+    kept = set(traffic.known)
+    for one in list(bench.client.experiments.list(states=["active", "submitted"])):
+        if one.name == WAITING["name"] and str(one.id) not in kept:
+            with suppress(MusterError):  # it has ended by itself meanwhile
+                bench.client.experiments.kill(one.id)
+    end, cores = time.monotonic() + REST_S, math.inf
+    while cores > RESTING_CORES and time.monotonic() < end:
+        before = sum(spent_s(bench).values())
+        time.sleep(LOOK_S)
+        cores = (sum(spent_s(bench).values()) - before) / LOOK_S
+    if cores > RESTING_CORES:
+        report.say(f"the platform still takes {cores:.2f} cores {REST_S:g} s after the piece before")
 
 
 def _shift(report: Report, bench: Platform) -> tuple[float, int]:
