@@ -6,22 +6,27 @@ each of its instances. `ledger_error`: the ledger's machine time against the clo
 """
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 from tests.bench.harness import Figures, Report, run
 from tests.bench.provisioning.schedule import FAULTS_MS, KILLS, MINUTE_MS, Found, Schedule
 
-SCHEDULES = 1000
+SCHEDULES, PROCESSES = 1000, 2
+
+
+def play(seed: int) -> Found:
+    return Schedule(seed).play()
 
 
 def measure(report: Report) -> Figures:
     schedules = int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES
     report.inputs(schedules=schedules, kills_each=KILLS, minutes_of_faults=FAULTS_MS // MINUTE_MS)
     total = Found()
-    for seed in range(schedules):
-        found = Schedule(seed).play()
-        total = total.plus(found)
-        if found.orphans or found.double_launches or found.left:
-            report.say(f"schedule {seed}: {found}")
+    with ProcessPoolExecutor(PROCESSES) as processes:
+        for seed, found in enumerate(processes.map(play, range(schedules), chunksize=10)):
+            total = total.plus(found)
+            if found.orphans or found.double_launches or found.left:
+                report.say(f"schedule {seed}: {found}")
     report.check("orphans", 0, total.orphans)
     report.check("double_launches", 0, total.double_launches)
     report.check("left", 0, total.left)
