@@ -1,10 +1,79 @@
-import { Empty } from "@/parts/Notes";
-import { Page } from "@/parts/Page";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Loading, Trouble, Empty } from "@/parts/Notes";
+import { formatBytes, formatNumber } from "@/parts/format";
+import { Markdown } from "@/parts/Markdown";
+import { Card, Page, Section } from "@/parts/Page";
+import { Time } from "@/parts/Time";
+import { Comparison } from "./Comparison";
+import css from "./Models.module.css";
+import { Aliases } from "./ModelsPage";
+import { StageBadge } from "./StageBadge";
+import { modelQuery, versionsQuery, type Model, type ModelVersion } from "./data";
 
+/** One model: its notes, its versions with stage and aliases, and what differs between two. */
 export default function ModelPage() {
+  const { model: reference } = useParams({ from: "/models/$model" });
+  const model = useQuery(modelQuery(reference));
+  const versions = useQuery(versionsQuery(reference));
+  const trouble = model.error ?? versions.error;
+  if (trouble) return <Page title="Model"><Trouble error={trouble} retry={() => void Promise.all([model.refetch(), versions.refetch()])} /></Page>;
+  if (!model.data || !versions.data) return <Page title="Model"><Loading /></Page>;
   return (
-    <Page title="Model">
-      <Empty icon="models" title="This room is being furnished" />
+    <Page title={model.data.name} aside={<span className="muted">{model.data.workspace}</span>}>
+      {model.data.description && <p className={css.description}>{model.data.description}</p>}
+      <Section title="Versions">
+        {versions.data.items.length === 0 ? <Empty icon="models" title="No version yet">A saved checkpoint becomes one: <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
+      </Section>
+      {versions.data.items.length > 1 && (
+        <Section title="Compare">
+          <Comparison model={reference} versions={versions.data.items} aliases={model.data.aliases ?? {}} />
+        </Section>
+      )}
+      {model.data.notes && (
+        <Section title="Notes">
+          <Markdown text={model.data.notes} />
+        </Section>
+      )}
     </Page>
+  );
+}
+
+function Versions({ model, versions }: { model: Model; versions: readonly ModelVersion[] }) {
+  const navigate = useNavigate();
+  const metrics = [...new Set(versions.flatMap((version) => Object.keys(version.lineage.metrics)))].slice(0, 3);
+  return (
+    <Card className={css.framed}>
+      <table className={css.table}>
+        <thead>
+          <tr>
+            <th>Version</th>
+            <th>Stage</th>
+            <th>Aliases</th>
+            {metrics.map((metric) => <th key={metric} className={css.end}>{metric}</th>)}
+            <th className={css.end}>Size</th>
+            <th>By</th>
+            <th>Made</th>
+          </tr>
+        </thead>
+        <tbody>
+          {versions.map((version) => (
+            <tr key={version.id} onClick={() => void navigate({ to: "/models/$model/$version", params: { model: model.id, version: String(version.number) } })}>
+              <td>
+                <Link to="/models/$model/$version" params={{ model: model.id, version: String(version.number) }} className={css.name}>
+                  {version.number} {version.name && <span className="muted">{version.name}</span>}
+                </Link>
+              </td>
+              <td><StageBadge stage={version.stage} pending={version.pending?.stage} /></td>
+              <td><Aliases aliases={model.aliases ?? {}} of={version.number} /></td>
+              {metrics.map((metric) => <td key={metric} className={`${css.end} number`}>{formatNumber(version.lineage.metrics[metric])}</td>)}
+              <td className={`${css.end} number`}>{formatBytes(version.size_bytes)}</td>
+              <td>{version.owner}</td>
+              <td><Time at={version.created_at} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Card>
   );
 }

@@ -1,10 +1,110 @@
-import { Empty } from "@/parts/Notes";
-import { Page } from "@/parts/Page";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { Loading, Trouble } from "@/parts/Notes";
+import { counted, formatBytes, formatNumber } from "@/parts/format";
+import { Markdown } from "@/parts/Markdown";
+import { Card, Page, Section } from "@/parts/Page";
+import { Time } from "@/parts/Time";
+import { Lineage } from "./Lineage";
+import css from "./Models.module.css";
+import { Aliases } from "./ModelsPage";
+import { Promotion } from "./Promotion";
+import { StageBadge } from "./StageBadge";
+import { modelQuery, versionQuery, type ModelVersion } from "./data";
 
+/** One version: how far it has come and who agreed, what it is made of, where it comes from. */
 export default function VersionPage() {
+  const { model: reference, version: number } = useParams({ from: "/models/$model/$version" });
+  const model = useQuery(modelQuery(reference));
+  const version = useQuery(versionQuery(reference, number));
+  const trouble = model.error ?? version.error;
+  if (trouble) return <Page title="Version"><Trouble error={trouble} retry={() => void Promise.all([model.refetch(), version.refetch()])} /></Page>;
+  if (!model.data || !version.data) return <Page title="Version"><Loading /></Page>;
   return (
-    <Page title="Version">
-      <Empty icon="models" title="This room is being furnished" />
+    <Page
+      name={`${model.data.name} ${version.data.number}`}
+      title={<><Link to="/models/$model" params={{ model: reference }} className={css.up}>{model.data.name}</Link> <span className="muted">version</span> {version.data.number}</>}
+      aside={<><StageBadge stage={version.data.stage} /><Aliases aliases={model.data.aliases ?? {}} of={version.data.number} /></>}
+      actions={<Promotion model={reference} version={version.data} />}
+    >
+      {version.data.comment && <p className={css.description}>{version.data.comment}</p>}
+      <Pending version={version.data} />
+      <div className={css.two}>
+        <Facts version={version.data} />
+        <Measured version={version.data} />
+      </div>
+      <Section title="Lineage"><Lineage version={version.data} /></Section>
+      <History version={version.data} />
+      {version.data.notes && <Section title="Notes"><Markdown text={version.data.notes} /></Section>}
     </Page>
+  );
+}
+
+function Pending({ version }: { version: ModelVersion }) {
+  const { pending } = version;
+  if (!pending) return null;
+  const agreed = pending.approvals?.length ?? 0;
+  return (
+    <p className={css.waiting} role="status">
+      <b>{pending.by}</b> asks for <b>{pending.stage}</b>{pending.reason && `: ${pending.reason}`}. {agreed} of {pending.needed} agreed{agreed > 0 && ` (${pending.approvals?.map((one) => one.by).join(", ")})`}.
+    </p>
+  );
+}
+
+function Facts({ version }: { version: ModelVersion }) {
+  const { lineage } = version;
+  return (
+    <Section title="Made of">
+      <Card className={css.facts}>
+        <dl>
+          <dt>Trial</dt>
+          <dd><Link to="/trials/$trial" params={{ trial: lineage.trial }} className={css.link}>{lineage.trial.slice(0, 8)}</Link> at step {formatNumber(lineage.step)}</dd>
+          <dt>Checkpoint</dt>
+          <dd><code>{version.checkpoint.slice(0, 13)}</code>, {counted(version.files, "file")}, {formatBytes(version.size_bytes)}</dd>
+          <dt>Code</dt>
+          <dd><code>{lineage.code_sha256?.slice(0, 13) ?? "–"}</code></dd>
+          <dt>Data</dt>
+          <dd>{lineage.datasets?.map((one) => [one.name, one.version].filter(Boolean).join(" ")).join(", ") || "none was named"}</dd>
+          <dt>Registered</dt>
+          <dd><Time at={version.created_at} /> by {version.owner}</dd>
+        </dl>
+      </Card>
+    </Section>
+  );
+}
+
+function Measured({ version }: { version: ModelVersion }) {
+  const rows = [...Object.entries(version.lineage.metrics), ...Object.entries(version.lineage.hyperparameters)];
+  return (
+    <Section title="Metrics and hyperparameters">
+      <Card className={css.facts}>
+        <dl>
+          {rows.map(([name, value], at) => (
+            <div key={`${name} ${at}`} className={css.pair}>
+              <dt>{name}</dt>
+              <dd className="number">{typeof value === "number" ? formatNumber(value) : typeof value === "string" ? value : JSON.stringify(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+    </Section>
+  );
+}
+
+function History({ version }: { version: ModelVersion }) {
+  const stages = version.stages ?? [];
+  if (stages.length === 0) return null;
+  return (
+    <Section title="How it came here">
+      <ol className={css.history}>
+        {stages.map((one) => (
+          <li key={`${one.stage} ${one.at}`}>
+            <StageBadge stage={one.stage} />
+            <span>by {one.by}{one.reason && `: ${one.reason}`}{(one.approvals?.length ?? 0) > 0 && `, agreed to by ${one.approvals?.map((yes) => yes.by).join(", ")}`}</span>
+            <span className="muted"><Time at={one.at} /></span>
+          </li>
+        ))}
+      </ol>
+    </Section>
   );
 }

@@ -1,0 +1,72 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Select } from "@/parts/Field";
+import { Complaint, Loading } from "@/parts/Notes";
+import { formatNumber } from "@/parts/format";
+import { Card } from "@/parts/Page";
+import css from "./Models.module.css";
+import { compareQuery, type ModelVersion } from "./data";
+
+interface ComparisonProps {
+  model: string;
+  versions: readonly ModelVersion[];
+  aliases: Record<string, number>;
+}
+
+/** What differs between two versions: metrics, hyperparameters, data, code, files. */
+export function Comparison({ model, versions, aliases }: ComparisonProps) {
+  const newest = versions[0]?.number ?? 1;
+  const [base, setBase] = useState(aliases.champion ?? versions[1]?.number ?? newest);
+  const [other, setOther] = useState(newest === base ? (versions[1]?.number ?? newest) : newest);
+  const told = useQuery(compareQuery(model, base, other));
+  const pick = (label: string, value: number, set: (value: number) => void) => (
+    <Select label={label} value={value} onChange={(event) => set(Number(event.target.value))}>
+      {versions.map((version) => (
+        <option key={version.number} value={version.number}>Version {version.number}</option>
+      ))}
+    </Select>
+  );
+  return (
+    <>
+      <div className={css.pick}>
+        {pick("The one", base, setBase)}
+        <span className="muted">and</span>
+        {pick("The other", other, setOther)}
+      </div>
+      {base === other ? (
+        <p className="muted">Choose two versions that are not the same.</p>
+      ) : told.error ? (
+        <Complaint error={told.error} />
+      ) : told.data === undefined ? (
+        <Loading rows={3} />
+      ) : told.data.differences.length === 0 ? (
+        <p className="muted">They are alike in metrics, hyperparameters, data, code and files.</p>
+      ) : (
+        <Card className={css.framed}>
+          <table className={css.table}>
+            <thead>
+              <tr><th>What</th><th>Name</th><th className={css.end}>Version {base}</th><th className={css.end}>Version {other}</th></tr>
+            </thead>
+            <tbody>
+              {told.data.differences.map((one) => (
+                <tr key={`${one.what} ${one.name}`}>
+                  <td className="muted">{one.what}</td>
+                  <td>{one.name}</td>
+                  <td className={`${css.end} number`}>{saidOf(one.base)}</td>
+                  <td className={`${css.end} number`}>{saidOf(one.other)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function saidOf(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "number") return formatNumber(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 44 ? `${text.slice(0, 20)}…${text.slice(-12)}` : text;
+}

@@ -1,0 +1,79 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { Button } from "@/parts/Button";
+import { Dialog } from "@/parts/Dialog";
+import { Field, Select } from "@/parts/Field";
+import { Complaint } from "@/parts/Notes";
+import { toast } from "@/parts/Toast";
+import { useMay, useMe } from "@/session/session";
+import type { ModelVersion, Stage } from "./data";
+
+const STAGES: readonly Stage[] = ["candidate", "staging", "production", "archived", "none"];
+
+type Act = "stage" | "approve" | "reject";
+const DONE: Record<Act, string> = { stage: "the stage was asked for", approve: "you agreed", reject: "the change was turned down" };
+
+/** Bringing a version to a stage, and agreeing to what others ask for; who asked cannot agree. */
+export function Promotion({ model, version }: { model: string; version: ModelVersion }) {
+  const may = useMay();
+  const me = useMe();
+  const mayDecide = version.pending && may("model.approve") && version.pending.by !== me.name;
+  const [act, setAct] = useState<Act | null>(null);
+  return (
+    <>
+      {mayDecide && (
+        <>
+          <Button onClick={() => setAct("reject")}>Turn down</Button>
+          <Button kind="primary" icon="check" onClick={() => setAct("approve")}>Agree to {version.pending?.stage}</Button>
+        </>
+      )}
+      {!version.pending && may("model.write") && <Button onClick={() => setAct("stage")}>Bring to a stage…</Button>}
+      {act && <Deciding model={model} version={version} act={act} onClose={() => setAct(null)} />}
+    </>
+  );
+}
+
+function Deciding({ model, version, act, onClose }: { model: string; version: ModelVersion; act: Act; onClose: () => void }) {
+  const client = useQueryClient();
+  const [stage, setStage] = useState<Stage>(STAGES.find((one) => one !== version.stage) ?? "candidate");
+  const [reason, setReason] = useState("");
+  const change = useMutation({
+    mutationFn: () => {
+      const params = { path: { model, version: String(version.number) } };
+      if (act === "approve") return ask(api.POST("/v1/models/{model}/versions/{version}/stage/approve", { params, body: { reason } }));
+      if (act === "reject") return ask(api.POST("/v1/models/{model}/versions/{version}/stage/reject", { params, body: { reason } }));
+      return ask(api.POST("/v1/models/{model}/versions/{version}/stage", { params, body: { stage, reason } }));
+    },
+    onSuccess: () => {
+      toast(DONE[act]);
+      void client.invalidateQueries({ queryKey: ["models"] });
+      onClose();
+    },
+  });
+  const title = act === "stage" ? "Bring to a stage" : `${act === "approve" ? "Agree to" : "Turn down"} ${version.pending?.stage ?? "it"}`;
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      footer={
+        <>
+          <Button kind="quiet" onClick={onClose}>Leave it</Button>
+          <Button kind={act === "reject" ? "danger" : "primary"} busy={change.isPending} onClick={() => change.mutate()}>{title}</Button>
+        </>
+      }
+    >
+      {act === "stage" && (
+        <p>
+          <Select label="Stage" value={stage} onChange={(event) => setStage(event.target.value as Stage)}>
+            {STAGES.filter((one) => one !== version.stage).map((one) => (
+              <option key={one} value={one}>{one === "none" ? "no stage" : one}</option>
+            ))}
+          </Select>
+        </p>
+      )}
+      <Field label="Reason" value={reason} maxLength={1000} data-first onChange={(event) => setReason(event.target.value)} hint="Kept with the version's history." />
+      {change.error && <Complaint error={change.error} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,47 @@
+/** What the models' pages ask; events of models and versions make all of it stale. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, ask } from "@/api/client";
+import { every } from "@/api/every";
+import { keys } from "@/api/keys";
+import type { Resource } from "@/api/types";
+
+export type Model = Resource<"Model">;
+export type ModelVersion = Resource<"ModelVersion">;
+export type Stage = Resource<"ModelStage">;
+export type LineageGraph = Resource<"LineageGraph">;
+
+export const modelsQuery = queryOptions({
+  queryKey: keys.models("list"),
+  queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/models", { params: { query: { limit: 200, cursor } }, signal }))),
+});
+
+export const modelQuery = (model: string) =>
+  queryOptions({
+    queryKey: keys.models("model", { model }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/models/{model}", { params: { path: { model } }, signal })),
+  });
+
+export const versionsQuery = (model: string) =>
+  queryOptions({
+    queryKey: keys.models("versions", { model }),
+    queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/models/{model}/versions", { params: { path: { model }, query: { limit: 100, cursor } }, signal }))),
+  });
+
+export const versionQuery = (model: string, version: string) =>
+  queryOptions({
+    queryKey: keys.models("version", { model, version }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/models/{model}/versions/{version}", { params: { path: { model, version } }, signal })),
+  });
+
+export const lineageQuery = (version: ModelVersion) =>
+  queryOptions({
+    queryKey: keys.models("lineage", { version: version.id }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/lineage", { params: { query: { kind: "version", id: version.id } }, signal })),
+  });
+
+export const compareQuery = (model: string, base: number, other: number) =>
+  queryOptions({
+    queryKey: keys.models("compare", { model, base, other }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/models/{model}/compare", { params: { path: { model }, query: { base: String(base), other: String(other) } }, signal })),
+    enabled: base !== other,
+  });
