@@ -1,0 +1,56 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "@/parts/Button";
+import { Dialog } from "@/parts/Dialog";
+import { Field } from "@/parts/Field";
+import { Complaint } from "@/parts/Notes";
+import { formatMoment } from "@/parts/format";
+import { Time } from "@/parts/Time";
+import css from "./Admin.module.css";
+import { Listed } from "./Listed";
+import { auditQuery, type AuditRecord } from "./data";
+
+/** Who did what, or was refused it: the newest two hundred that a filter meets. `muster audit export` has all of it. */
+export function AuditTab() {
+  const [text, setText] = useState("");
+  const [filter, setFilter] = useState("");
+  const [opened, setOpened] = useState<AuditRecord | null>(null);
+  const records = useQuery({ ...auditQuery(filter), placeholderData: keepPreviousData });
+  return (
+    <>
+      <form
+        className={css.tools}
+        onSubmit={(event) => {
+          event.preventDefault();
+          setFilter(text.trim());
+        }}
+      >
+        <Field label="Filter" value={text} placeholder='outcome = denied and actor = "ada"' spellCheck={false} onChange={(event) => setText(event.target.value)} />
+        <Button type="submit" icon="filter">Filter</Button>
+        <Button kind="quiet" icon="refresh" onClick={() => void records.refetch()}>Look again</Button>
+      </form>
+      {records.error && records.data && <Complaint error={records.error} />}
+      <Listed
+        asked={records.data ? { ...records, error: null } : records}
+        items={records.data?.items}
+        idOf={(one) => one.id}
+        empty="None meets this filter"
+        onOpen={setOpened}
+        columns={[
+          { header: "When", cell: (one) => <Time at={one.at} /> },
+          { header: "Who", cell: (one) => <b>{one.actor ?? "unknown token"}</b> },
+          { header: "What", cell: (one) => one.operation ?? "–" },
+          { header: "On", cell: (one) => one.entity ?? <span className="muted">–</span> },
+          { header: "Outcome", cell: (one) => (one.outcome === "denied" ? <span className={css.denied}>denied{(one.count ?? 1) > 1 && ` × ${one.count}`}</span> : "allowed") },
+          { header: "From", cell: (one) => <span className="muted">{one.address ?? "–"}</span> },
+        ]}
+      />
+      {opened && (
+        <Dialog title={`Record ${opened.sequence}`} wide onClose={() => setOpened(null)}>
+          <p className="muted">{formatMoment(new Date(opened.at))}</p>
+          <pre className={css.config}>{JSON.stringify(opened, null, 2)}</pre>
+        </Dialog>
+      )}
+    </>
+  );
+}
