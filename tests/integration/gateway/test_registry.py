@@ -90,11 +90,12 @@ async def test_code_is_stored_once_and_can_then_be_named(api: httpx.AsyncClient,
         assert answer.json() == {"sha256": SHA256, "size_bytes": len(CODE)}
     assert store.objects == {SHA256: CODE}
     assert (await api.head(f"/v1/code/{SHA256}")).status_code == 200
-    made = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
-    assert made.status_code == 201 and made.json()["code_sha256"] == SHA256
     store.known.clear()
     gone = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
     assert gone.status_code == 422 and gone.json()["code"] == "code_unknown"
+    assert (await api.put(f"/v1/code/{SHA256}", content=CODE)).status_code == 200
+    made = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
+    assert made.status_code == 201 and made.json()["code_sha256"] == SHA256
 
 
 async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:
