@@ -43,7 +43,7 @@ FROM gateway.experiment, generate_series(1, $2::int) n WHERE id = $3
 def measure(report: Report) -> Figures:
     report.inputs(experiments=EXPERIMENTS, page=PAGE, filters=FILTERS, requests_each=ASKED, places=PLACES)
     with platform(workers=1, READS_PER_S="100000") as bench:
-        _fill(bench)
+        fill(bench, EXPERIMENTS)
         by_filter = {name: _ask(report, bench, name, query) for name, query in FILTERS.items()}
     return {
         "list_p99_ms": max(percentile(ms, 0.99) for ms in by_filter.values()),
@@ -52,7 +52,7 @@ def measure(report: Report) -> Figures:
     }
 
 
-def _fill(bench: Platform) -> None:
+def fill(bench: Platform, experiments: int) -> None:
     """Copies of one real experiment, with names, labels and states of their own."""
     made = bench.client.experiments.create(dict(CONFIG), bench.client.experiments.put_code(TRIALS))
     bench.until_completed(made.id, 0.1, 60)
@@ -62,8 +62,8 @@ def _fill(bench: Platform) -> None:
             "SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns WHERE table_schema = 'gateway' "
             "AND table_name = 'experiment' AND column_name NOT IN ('id', 'number', 'name', 'labels', 'state', 'created_at')"
         )
-        database.value(COPY.format(others=columns), timedelta(seconds=1), EXPERIMENTS, made.id)
-        database.value("UPDATE gateway.counter SET experiments = experiments + $1", EXPERIMENTS)
+        database.value(COPY.format(others=columns), timedelta(seconds=1), experiments, made.id)
+        database.value("UPDATE gateway.counter SET experiments = experiments + $1", experiments)
         database.value("ANALYZE gateway.experiment")
     finally:
         database.close()

@@ -11,6 +11,9 @@ import { State } from "@/parts/State";
 import { ACTIONS, actionOf, useAct } from "@/training/acting";
 import css from "./Experiments.module.css";
 
+/** What all meet: the API acts on nothing that was not said. */
+const ALL = "number > 0";
+
 interface BulkDialogProps {
   filter: string;
   archived: boolean;
@@ -24,7 +27,7 @@ export function BulkDialog({ filter, archived, onClose }: BulkDialogProps) {
   const wanted = ACTIONS.find((one) => one.action === action);
   const seen = useQuery({
     queryKey: keys.experiments({ preview: filter, archived }),
-    queryFn: ({ signal }) => ask(api.GET("/v1/bulk/experiments", { params: { query: { filter, archived } }, signal })),
+    queryFn: ({ signal }) => ask(api.GET("/v1/bulk/experiments", { params: { query: { filter: filter || ALL, archived } }, signal })),
     staleTime: 0,
     gcTime: 0,
   });
@@ -45,7 +48,7 @@ export function BulkDialog({ filter, archived, onClose }: BulkDialogProps) {
         </>
       }
     >
-      <p className="muted">{filter ? <code>{filter}</code> : "There is no filter: these are all experiments."}</p>
+      <p className="muted">{filter ? <code>{filter}</code> : "There is no filter: these are all of the list."}</p>
       {seen.error && <Complaint error={seen.error} />}
       {seen.isPending && <Loading rows={3} />}
       {seen.data && (

@@ -40,7 +40,7 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
   const [code, setCode] = useState<Packed | null>(null);
   const [supposed, setSupposed] = useState<Supposed>({ steps: null, stepS: null });
   const settled = useSettled(config);
-  const plan = usePlan(settled, template, code?.sha256 ?? forked?.code_sha256 ?? null, supposed);
+  const plan = usePlan(settled, template, code?.sha256 ?? forked?.code_sha256 ?? null, useSettled(supposed));
   const problem = plan.error ? asProblem(plan.error) : null;
   const marks = useMemo(() => {
     const mark = problem && markOf(problem);

@@ -12,7 +12,7 @@ export const USUAL = ["number", "name", "state", "progress", "best", "trials", "
 
 export const COLUMNS: readonly Column<Experiment>[] = [
   { id: "number", header: "#", width: 56, sort: "number", end: true, cell: (one) => <span className="number muted">{one.number}</span> },
-  { id: "name", header: "Name", width: 216, sort: "name", cell: (one) => <Name experiment={one} /> },
+  { id: "name", header: "Name", width: 200, sort: "name", cell: (one) => <Name experiment={one} /> },
   { id: "state", header: "State", width: 116, sort: "state", cell: (one) => <State state={one.state} /> },
   { id: "progress", header: "Progress", width: 124, sort: "progress", cell: (one) => <Progress value={one.progress} state={one.state} label={`progress of ${one.name}`} /> },
   { id: "best", header: "Best", width: 136, sort: "best.value", end: true, cell: (one) => <Best experiment={one} /> },

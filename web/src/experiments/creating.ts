@@ -1,6 +1,6 @@
 /** A new experiment: its text, its code, what it would come to, and its beginning. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { parse } from "yaml";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
@@ -34,17 +34,19 @@ export interface Supposed {
   stepS: number | null;
 }
 
-const TYPING_MS = 500;
+const TYPING_MS = 600;
+/** How often the search is played for a look beside the text; `muster plan` plays it more often. */
+const FUTURES = 10;
 const NOT_OF_THE_CONFIG = new Set(["plan_unknown", "missing_key"]);
 
-/** The text once nobody has typed for half a second. */
-export function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
+/** What is typed, once nobody has for a moment: each look costs the platform a second. */
+export function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), TYPING_MS);
+    const timer = setTimeout(() => setSettled(value), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text]);
-  return useDeferredValue(settled);
+  }, [value]);
+  return settled;
 }
 
 /** Checks the config and plays its search: nothing is submitted. */
@@ -56,7 +58,7 @@ export function usePlan(config: string, template: string | null, code: string | 
         api.POST("/v1/plans", {
           body: {
             ...{ config_yaml: config, template, code_sha256: code, steps: supposed.steps, step_s: supposed.stepS },
-            ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: 20, whole: false },
+            ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: FUTURES, whole: false },
           },
           signal,
         }),

@@ -1,0 +1,40 @@
+"""The dashboard in a real browser before the whole platform: `web/tests/story` tells it, this gives it a platform."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.e2e.platform import ROOT, Platform
+
+WEB = ROOT / "web"
+CHROMIUM = shutil.which("chromium")
+MISSING = (
+    "there is no chromium here (apt install chromium)"
+    if CHROMIUM is None
+    else "the dashboard was not built (make web)"
+    if not (WEB / "dist" / "routes.json").exists() or not (WEB / "node_modules").exists()
+    else ""
+)
+STORY_S = 300.0
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(STORY_S + 120),
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
+]
+
+
+def test_the_story_of_a_day_at_the_dashboard(platform: Platform) -> None:
+    address = platform.client.address
+    environment = os.environ | {
+        "MUSTER_URL": address.url,
+        "MUSTER_TOKEN": address.token or "",
+        "MUSTER_CHROMIUM": str(CHROMIUM),
+    }
+    told = subprocess.run(
+        ["npm", "run", "--silent", "story"],
+        cwd=WEB, env=environment, capture_output=True, text=True, timeout=STORY_S, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stdout + told.stderr

@@ -1,0 +1,200 @@
+/** A day of a researcher: in by a password, a search planned and begun, watched as it learns, found again, put away. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { admin, context, expectOpenToAll, launch, PASSWORD, shot, signIn, TOKEN, URL, watch } from "./browser";
+
+const NASTY = `<img src=x onerror=alert(1)> {{7*7}} \u001b[31mred`;
+const CONFIG = `name: quadratic
+labels: [nightly]
+entrypoint: python3 train.py
+hyperparameters:
+  x: {type: double, minval: -4, maxval: 4}
+  steps: 9
+searcher:
+  name: adaptive_asha
+  metric: loss
+  max_trials: 4
+  max_concurrent_trials: 2
+  time_metric: epochs
+  max_time: 9
+max_restarts: 0
+`;
+const SCRIPT = `import time
+import muster
+
+trial = muster.trial({"x": 1.0, "steps": 9})
+position = trial.hparams["x"]
+for step in range(1, trial.hparams["steps"] + 1):
+    position -= 0.2 * position
+    time.sleep(0.1)
+    trial.validate(step, epochs=step, loss=position**2)
+    if trial.should_stop():
+        break
+`;
+
+let browser: Browser;
+let page: Page;
+let wrong: string[];
+
+beforeAll(async () => {
+  browser = await launch();
+  const people = await admin<{ items: { name: string }[] }>("GET", "/v1/users?limit=200");
+  for (const [name, role] of [["ann", "admin"], ["vic", "viewer"]] as const) {
+    if (people.items.some((one) => one.name === name)) continue;
+    await admin("POST", "/v1/users", { name });
+    await admin("POST", "/v1/role-bindings", { role, user: name });
+  }
+  for (const name of ["ann", "vic"]) await admin("PUT", `/v1/users/${name}/password`, { password: PASSWORD });
+  page = await (await context(browser)).newPage();
+  wrong = watch(page);
+});
+afterAll(() => browser.close());
+
+it("lets nobody in who is nobody, and keeps the address that somebody came to", async () => {
+  await page.goto(`${URL}/experiments?group=running`);
+  await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
+  await expectOpenToAll(page);
+  await shot(page, "sign-in");
+  await page.getByLabel("User").fill("ann");
+  await page.getByLabel("Password", { exact: true }).fill("a wrong one");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  await signIn(page, "ann");
+  expect(page.url()).toContain("group=running");
+  const readable = await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage));
+  expect(readable).not.toContain("mss_");
+});
+
+it("plans a search while it is written, and says where it is wrong", async () => {
+  await page.getByRole("button", { name: "New experiment" }).click();
+  const editor = page.locator(".cm-content");
+  await editor.click();
+  await write(CONFIG.replace("metric: loss", "metrik: loss"));
+  await page.getByText("refused", { exact: true }).waitFor();
+  await page.locator(".cm-lintRange-error, .cm-lintPoint-error").first().waitFor();
+  expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
+  await write(CONFIG);
+  await page.getByLabel("Seconds for a step").fill("0.5");
+  await page.getByText("Slot-hours").waitFor({ timeout: 60_000 });
+  await page.getByText("valid", { exact: true }).waitFor({ timeout: 60_000 });
+  await expectOpenToAll(page);
+  await page.reload();
+  await page.getByText("quadratic").waitFor();
+});
+
+it("begins it with a folder of code, once", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "muster-story-")), "code");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "train.py"), SCRIPT);
+  await page.locator("input[type=file]").setInputFiles(folder);
+  await page.getByText("1 file,").waitFor();
+  await page.getByLabel("Seconds for a step").fill("0.5");
+  await page.getByText("Slot-hours").waitFor({ timeout: 60_000 });
+  await shot(page, "create");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.waitForURL(/\/experiments\/\d+$/);
+  const number = page.url().split("/").at(-1) ?? "";
+  const made = await admin<{ name: string; owner: string; code_sha256: string }>("GET", `/v1/experiments/${number}`);
+  expect(made).toMatchObject({ name: "quadratic", owner: "ann" });
+  expect(made.code_sha256).toHaveLength(64);
+});
+
+it("shows it as it goes on, without being asked again", async () => {
+  await page.getByRole("link", { name: "Experiments", exact: true }).click();
+  const row = page.getByRole("row").filter({ hasText: "quadratic" }).first();
+  await row.waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => request.url().includes("/v1/experiments?") && asked.push(request.url()));
+  await row.getByText("completed").waitFor({ timeout: 80_000 });
+  await row.getByText("100 %").waitFor();
+  expect(asked.length).toBeLessThan(4);
+  await page.mouse.move(640, 700);
+  await expectOpenToAll(page);
+  await shot(page, "experiments");
+});
+
+it("shows what strangers write as what they wrote", async () => {
+  await admin("POST", "/v1/experiments", { name: NASTY.replace("\u001b", ""), config: { entrypoint: "true", searcher: { name: "single", metric: "loss" } } });
+  await page.getByText("<img src=x onerror=alert(1)>").first().waitFor();
+  expect(await page.locator('img[src="x"]').count()).toBe(0);
+});
+
+it("finds it by a filter that reads as the API's, and by a few letters", async () => {
+  await page.getByLabel("Filter", { exact: true }).fill("labels contains nightly and best.value < 5");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/filter=/);
+  await page.getByText("onerror").first().waitFor({ state: "detached" });
+  await page.getByLabel("Filter", { exact: true }).fill("colour = red");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").filter({ hasText: "colour" }).waitFor();
+  await page.getByRole("button", { name: "Clear the filter" }).click();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("quadr");
+  await page.getByRole("option", { name: /quadratic/ }).first().waitFor();
+  await expectOpenToAll(page);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/experiments\/\d+$/);
+});
+
+it("archives what was ticked, and nothing else", async () => {
+  await page.getByRole("link", { name: "Experiments", exact: true }).click();
+  const all = await admin<{ items: unknown[] }>("GET", "/v1/experiments?limit=200");
+  const row = page.getByRole("row").filter({ hasText: "quadratic" }).first();
+  await row.getByRole("checkbox").click();
+  await page.getByRole("toolbar").getByRole("button", { name: "Archive" }).click();
+  await page.getByText("archived 1 experiment").waitFor();
+  const left = await admin<{ items: unknown[] }>("GET", "/v1/experiments?limit=200");
+  expect(left.items.length).toBe(all.items.length - 1);
+});
+
+it("counts and shows what a filter meets before anything is done to it", async () => {
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Show the archive" }).click();
+  await page.getByLabel("Filter", { exact: true }).fill("name = quadratic");
+  await page.keyboard.press("Enter");
+  await page.getByRole("row").filter({ hasText: "quadratic" }).first().waitFor();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: /Act on all/ }).click();
+  const act = page.getByRole("dialog").getByRole("button", { name: /Take out of the archive \d+ experiment/ });
+  await act.waitFor();
+  await expectOpenToAll(page);
+  await act.click();
+  await page.getByText(/taken out of the archive \d+ experiment/).waitFor();
+});
+
+it("shows nobody what their role may not do", async () => {
+  const other = await (await context(browser)).newPage();
+  await other.goto(`${URL}/experiments`);
+  await signIn(other, "vic");
+  await other.getByRole("row").first().waitFor();
+  expect(await other.getByRole("button", { name: "New experiment" }).count()).toBe(0);
+  expect(await other.getByRole("checkbox").count()).toBe(0);
+  await other.context().close();
+});
+
+it("goes on where it was when a session ends under it, and by a token too", async () => {
+  await page.goto(`${URL}/experiments?sort=name`);
+  await page.getByRole("row").first().waitFor();
+  await admin("DELETE", "/v1/users/ann/sessions");
+  await page.getByLabel("Filter", { exact: true }).fill("state = completed");
+  await page.waitForTimeout(2500);
+  await page.keyboard.press("Enter");
+  await page.getByText("Your session has ended").waitFor();
+  await page.getByRole("radio", { name: "Token" }).click();
+  await page.getByLabel("Token", { exact: true }).fill(TOKEN);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("row").filter({ hasText: "quadratic" }).first().waitFor();
+  expect(page.url()).toContain("sort=name");
+});
+
+it("did nothing meanwhile that a page of ours must not do", () => expect(wrong).toEqual([]));
+
+/** In place of what is there. Deleted first: over coloured text a browser writes with a style of its own, which the policy refuses. */
+async function write(text: string): Promise<void> {
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}
