@@ -72,7 +72,7 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
             placeholder="mst_…"
             required
             autoFocus
-            hint="Such as secrets/admin-token where the platform was started. The page forgets it at a reload; a user with a password stays signed in."
+            hint="Such as secrets/admin-token where the platform was started. The session stands for it; the page does not keep it."
           />
         )}
         {way === "Provider" && (
