@@ -40,7 +40,7 @@ export function PeopleTab() {
         onOpen={mayManage ? setTurned : undefined}
         columns={[
           { header: "Name", cell: (one) => <><b>{one.name}</b> {one.display_name !== one.name && <span className="muted">{one.display_name}</span>}</> },
-          { header: "Kind", cell: (one) => one.kind },
+          { header: "Kind", cell: (one) => (one.kind === "person" ? "person" : "program") },
           { header: "Roles", cell: rolesOf },
           { header: "Groups", cell: (one) => one.groups.join(", ") || <span className="muted">–</span> },
           { header: "State", cell: (one) => <State quiet state={one.disabled_at ? "stopped" : "active"} /> },
@@ -71,7 +71,7 @@ function NewUser({ onClose }: { onClose: () => void }) {
         <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} />
         <Select label="Kind" value={kind} onChange={(event) => setKind(event.target.value as User["kind"])}>
           <option value="person">person</option>
-          <option value="service">program</option>
+          <option value="service_account">program</option>
         </Select>
         {add.error && <Complaint error={add.error} />}
       </div>
