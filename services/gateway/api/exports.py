@@ -8,8 +8,8 @@ from pydantic import Field
 
 from services.gateway.api.base import Reference, Request, Resource
 from services.gateway.api.checkpoints import FileDownload
+from services.gateway.api.metrics import MetricName
 from services.gateway.api.tables import ColumnName, Expression
-from services.gateway.api.trials import MetricName
 
 
 class ExportFormat(StrEnum):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from uuid import UUID
 
-from services.gateway.api.trials import (
+from services.gateway.api.metrics import (
     FollowExperimentMetricsRequest,
     FollowTrialMetricsRequest,
     ReportedValue,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from typing import Any
 
-from services.gateway.api.trials import FollowExperimentMetricsRequest, ReportedValue
+from services.gateway.api.metrics import FollowExperimentMetricsRequest, ReportedValue
 from services.gateway.core.places import BEGIN, place_of, with_places
 from services.gateway.core.spans import Spans, read_spans
 from services.gateway.operations.call import Call

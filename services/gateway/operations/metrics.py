@@ -2,14 +2,14 @@
 
 from uuid import UUID
 
-from services.gateway.api.trials import (
+from services.gateway.api.metrics import (
     ExperimentMetrics,
     ExperimentMetricsRequest,
     MetricSummaries,
     TrialMetrics,
     TrialMetricsRequest,
-    TrialRequest,
 )
+from services.gateway.api.trials import TrialRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_trial
 from services.gateway.operations.render import render_series, render_summaries

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from services.gateway.api import checkpoints, cluster, logs, trials
+from services.gateway.api import checkpoints, cluster, logs, metrics, trials
 from shared.messages.checkpoints import CheckpointView, FileLinks
 from shared.messages.experiments import FrontTrial, TrialChanged
 from shared.messages.logs import StoredLine
@@ -75,14 +75,14 @@ def part_of(part: Thousandths) -> float | None:
     return part / WHOLE_SLOT if part else None
 
 
-def render_series(page: SeriesPage) -> trials.TrialMetrics:
+def render_series(page: SeriesPage) -> metrics.TrialMetrics:
     series = [
-        trials.MetricSeries(
+        metrics.MetricSeries(
             group=one.group,
             name=one.name,
             count=one.count,
             points=[
-                trials.MetricPoint(
+                metrics.MetricPoint(
                     step=point.step,
                     time=to_time(point.time_ms),
                     run=point.run_number,
@@ -94,12 +94,12 @@ def render_series(page: SeriesPage) -> trials.TrialMetrics:
         )
         for one in page.series
     ]
-    return trials.TrialMetrics(trial=page.trial_id, series=series)
+    return metrics.TrialMetrics(trial=page.trial_id, series=series)
 
 
-def render_summaries(found: TrialSummaries) -> trials.MetricSummaries:
-    metrics = [
-        trials.MetricSummary(
+def render_summaries(found: TrialSummaries) -> metrics.MetricSummaries:
+    summaries = [
+        metrics.MetricSummary(
             group=one.group,
             name=one.name,
             count=one.count,
@@ -112,7 +112,7 @@ def render_summaries(found: TrialSummaries) -> trials.MetricSummaries:
         )
         for one in found.metrics
     ]
-    return trials.MetricSummaries(trial=found.trial_id, metrics=metrics)
+    return metrics.MetricSummaries(trial=found.trial_id, metrics=summaries)
 
 
 def render_line(line: StoredLine, trial: UUID, trial_number: int, cursor: str) -> logs.LogLine:
@@ -179,12 +179,12 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def not_finite(value: float) -> trials.NotFinite | None:
+def not_finite(value: float) -> metrics.NotFinite | None:
     """What stands beside that None."""
     if math.isnan(value):
-        return trials.NotFinite.NAN
+        return metrics.NotFinite.NAN
     if math.isinf(value):
-        return trials.NotFinite.INFINITY if value > 0 else trials.NotFinite.NEGATIVE_INFINITY
+        return metrics.NotFinite.INFINITY if value > 0 else metrics.NotFinite.NEGATIVE_INFINITY
     return None
 
 
