@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bestSoFar, bounds, nearest, smoothed, valueAt, type Curve } from "@/charts/curve";
-import { axisOf, rasterise, type Pixels } from "@/charts/raster";
+import { axisOf, blank, compose, rasterise, type Cover } from "@/charts/raster";
 
 const row = (...values: number[]) => Float64Array.from(values);
 const curve = (id: string, x: number[], y: number[]): Curve => ({ id, label: id, x: row(...x), y: row(...y) });
@@ -48,26 +48,27 @@ it("draws the best so far as stairs that reach to the last trial", () => {
 });
 
 describe("pixels", () => {
-  const blank = (): Pixels => ({ data: new Uint8ClampedArray(20 * 10 * 4), width: 20, height: 10 });
-  const alphaAt = ({ data, width }: Pixels, x: number, y: number) => data[(y * width + x) * 4 + 3] as number;
+  const at = ({ data, width }: Cover, x: number, y: number) => data[y * width + x] as number;
   const axes = [axisOf(0, 20, 0, 20, false), axisOf(0, 10, 10, 0, false)] as const;
 
   it("are covered along the line and nowhere else", () => {
-    const pixels = blank();
-    rasterise(pixels, curve("a", [0, 20], [5, 5]), ...axes, [10, 20, 30], 1, 1);
-    for (let x = 0; x < 20; x++) expect(alphaAt(pixels, x, 4) + alphaAt(pixels, x, 5)).toBeGreaterThan(200);
-    expect(alphaAt(pixels, 10, 1)).toBe(0);
-    expect([...pixels.data.slice((4 * 20 + 5) * 4, (4 * 20 + 5) * 4 + 3)]).toEqual([10, 20, 30]);
+    const cover = blank(20, 10);
+    rasterise(cover, curve("a", [0, 20], [5, 5]), ...axes, 1, 1);
+    for (let x = 0; x < 20; x++) expect(at(cover, x, 4) + at(cover, x, 5)).toBeCloseTo(1, 1);
+    expect(at(cover, 10, 1)).toBe(0);
   });
   it("stay empty where a value is no number, and outside", () => {
-    const pixels = blank();
-    rasterise(pixels, curve("a", [0, 5, 10, 30], [5, 5, NaN, 500]), ...axes, [0, 0, 0], 1, 1);
-    expect(alphaAt(pixels, 8, 4) + alphaAt(pixels, 8, 5)).toBe(0);
-    expect(alphaAt(pixels, 2, 4)).toBeGreaterThan(0);
+    const cover = blank(20, 10);
+    rasterise(cover, curve("a", [0, 5, 10, 30], [5, 5, NaN, 500]), ...axes, 1, 1);
+    expect(at(cover, 8, 4) + at(cover, 8, 5)).toBe(0);
+    expect(at(cover, 2, 4)).toBeGreaterThan(0);
   });
-  it("of many faint lines grow dark where they meet", () => {
-    const pixels = blank();
-    for (let at = 0; at < 50; at++) rasterise(pixels, curve("a", [0, 20], [5, 5]), ...axes, [0, 0, 0], 0.05, 1);
-    expect(alphaAt(pixels, 10, 4)).toBeGreaterThan(100);
+  it("of many faint lines grow dark where they meet, and take their colour", () => {
+    const cover = blank(20, 10);
+    for (let line = 0; line < 50; line++) rasterise(cover, curve("a", [0, 20], [5, 5]), ...axes, 0.05, 1);
+    const pixels = new Uint8ClampedArray(20 * 10 * 4);
+    compose([cover], [[10, 20, 30]], pixels);
+    expect([...pixels.slice((4 * 20 + 5) * 4, (4 * 20 + 5) * 4 + 3)]).toEqual([10, 20, 30]);
+    expect(pixels[(4 * 20 + 5) * 4 + 3]).toBeGreaterThan(100);
   });
 });

@@ -40,20 +40,51 @@ export function smoothed(y: Float64Array, weight: number): Float64Array {
   return found;
 }
 
+interface Extent extends Ranges {
+  /** Places whose value is no finite number. */
+  odd: readonly number[];
+}
+
+const known = new WeakMap<Float64Array, Extent>();
+
+/** The whole of one curve, looked through once. */
+export function extentOf({ x, y }: Pick<Curve, "x" | "y">): Extent {
+  const before = known.get(y);
+  if (before) return before;
+  const found = { ...within(x, y, -Infinity, Infinity, -Infinity), odd: [] as number[] };
+  for (let at = 0; at < y.length; at++) if (!Number.isFinite(y[at])) found.odd.push(at);
+  known.set(y, found);
+  return found;
+}
+
+/** The smallest box around what of a curve lies in a stretch of x and at least at a height. */
+function within(x: Float64Array, y: Float64Array, from: number, to: number, leastY: number): Ranges {
+  let x0 = Infinity;
+  let x1 = -Infinity;
+  let y0 = Infinity;
+  let y1 = -Infinity;
+  for (let at = 0; at < x.length; at++) {
+    const px = x[at] as number;
+    const py = y[at] as number;
+    if (!(px >= from && px <= to)) continue;
+    if (px < x0) x0 = px;
+    if (px > x1) x1 = px;
+    if (!(py >= leastY) || py === Infinity || py === -Infinity) continue;
+    if (py < y0) y0 = py;
+    if (py > y1) y1 = py;
+  }
+  return { x: [x0, x1], y: [y0, y1] };
+}
+
 /** The smallest box that holds the curves, of x only what is in `zoom`, with room above and below; logarithmic axes leave out what is not above zero. */
 export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean): Ranges {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
-  const leastX = isLogX ? Number.MIN_VALUE : -Infinity;
-  const leastY = isLogY ? Number.MIN_VALUE : -Infinity;
-  for (const { x, y } of curves) {
-    for (let at = 0; at < x.length; at++) {
-      const [px, py] = [x[at] as number, y[at] as number];
-      if (px < leastX || (zoom && (px < zoom[0] || px > zoom[1]))) continue;
-      if (px < x0) x0 = px;
-      if (px > x1) x1 = px;
-      if (py >= leastY && py < y0 && Number.isFinite(py)) y0 = py;
-      if (py >= leastY && py > y1 && Number.isFinite(py)) y1 = py;
-    }
+  const isWhole = zoom === null && !isLogX && !isLogY;
+  const from = Math.max(zoom?.[0] ?? -Infinity, isLogX ? Number.MIN_VALUE : -Infinity);
+  for (const curve of curves) {
+    const box = isWhole ? extentOf(curve) : within(curve.x, curve.y, from, zoom?.[1] ?? Infinity, isLogY ? Number.MIN_VALUE : -Infinity);
+    [x0, x1] = [Math.min(x0, box.x[0]), Math.max(x1, box.x[1])];
+    [y0, y1] = [Math.min(y0, box.y[0]), Math.max(y1, box.y[1])];
   }
   return { x: zoom ?? ranged(x0, x1, 0, isLogX), y: ranged(y0, y1, 0.06, isLogY) };
 }

@@ -1,6 +1,6 @@
 /** Brings curves onto a canvas: few by its own strokes, many by `raster`. */
-import { along, axisOf, rasterise, type Axis, type Rgb } from "./raster";
-import type { Curve, Ranges } from "./curve";
+import { along, axisOf, blank, compose, rasterise, type Axis, type Rgb } from "./raster";
+import { extentOf, type Curve, type Ranges } from "./curve";
 
 /** More points than these are too slow for the canvas's own strokes. */
 const MOST_STROKED = 40_000;
@@ -69,10 +69,12 @@ function axesIn(ranges: Ranges, box: Box, look: Look): [Axis, Axis] {
 function paintMany(context: CanvasRenderingContext2D, curves: readonly Curve[], ranges: Ranges, box: Box, look: Look, alpha: number): void {
   const image = context.createImageData(Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height)));
   const [xAxis, yAxis] = axesIn(ranges, { left: 0, top: 0, width: image.width, height: image.height }, look);
-  const colours = look.tones.map(rgbOf);
+  const covers = look.tones.map(() => blank(image.width, image.height));
   curves.forEach((curve, place) => {
-    rasterise(image, curve, xAxis, yAxis, colours[toneAt(curve, place)] as Rgb, alpha, 1.2 * look.ratio);
+    const cover = covers[toneAt(curve, place)];
+    if (cover) rasterise(cover, curve, xAxis, yAxis, alpha, 1.2 * look.ratio);
   });
+  compose(covers, look.tones.map(rgbOf), image.data);
   const layer = document.createElement("canvas");
   [layer.width, layer.height] = [image.width, image.height];
   layer.getContext("2d")?.putImageData(image, 0, 0);
@@ -120,11 +122,10 @@ function marks(context: CanvasRenderingContext2D, curve: Curve, xAxis: Axis, yAx
 }
 
 /** A cross at the foot where a value was reported that is no number. */
-function oddities(context: CanvasRenderingContext2D, { x, y }: Curve, xAxis: Axis, box: Box, look: Look): void {
+function oddities(context: CanvasRenderingContext2D, curve: Curve, xAxis: Axis, box: Box, look: Look): void {
   let drawn = -Infinity;
-  for (let at = 0; at < y.length; at++) {
-    if (Number.isFinite(y[at] as number)) continue;
-    const px = along(xAxis, x[at] as number);
+  for (const at of extentOf(curve).odd) {
+    const px = along(xAxis, curve.x[at] as number);
     if (px - drawn < 6 * look.ratio) continue;
     drawn = px;
     cross(context, px, box.top + box.height - 7 * look.ratio, look);

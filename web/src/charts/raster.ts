@@ -4,13 +4,18 @@
  */
 import type { Curve } from "./curve";
 
-export interface Pixels {
-  data: Uint8ClampedArray;
+/** How much of each pixel the lines of one colour cover, from 0 to 1. */
+export interface Cover {
+  data: Float32Array;
   width: number;
   height: number;
 }
 
 export type Rgb = readonly [number, number, number];
+
+export function blank(width: number, height: number): Cover {
+  return { data: new Float32Array(width * height), width, height };
+}
 
 /** From values to pixels along one axis: `offset + factor · value`, of its logarithm where that is asked. */
 export interface Axis {
@@ -32,51 +37,66 @@ export function along(axis: Axis, value: number): number {
   return value > 0 ? axis.offset + axis.factor * Math.log10(value) : NaN;
 }
 
-/** Draws one curve over what is there, `thick` pixels wide and as opaque as `alpha`. */
-export function rasterise(pixels: Pixels, curve: Pick<Curve, "x" | "y">, xAxis: Axis, yAxis: Axis, colour: Rgb, alpha: number, thick: number): void {
+/** Covers what one curve lies over, `thick` pixels wide and as opaque as `alpha`. */
+export function rasterise(cover: Cover, curve: Pick<Curve, "x" | "y">, xAxis: Axis, yAxis: Axis, alpha: number, thick: number): void {
   const { x, y } = curve;
-  let [x0, y0] = [NaN, NaN];
+  const { data, width, height } = cover;
+  const half = thick / 2;
+  const isStraight = !xAxis.isLog && !yAxis.isLog;
+  const { offset: left, factor: across } = xAxis;
+  const { offset: top, factor: down } = yAxis;
+  let x0 = NaN;
+  let y0 = NaN;
   for (let at = 0; at < x.length; at++) {
-    const x1 = along(xAxis, x[at] as number);
-    const y1 = along(yAxis, y[at] as number);
-    if (x0 <= x1 && y0 - y0 === 0 && y1 - y1 === 0) segment(pixels, x0, y0, x1, y1, colour, alpha, thick / 2);
+    const x1 = isStraight ? left + across * (x[at] as number) : along(xAxis, x[at] as number);
+    const y1 = isStraight ? top + down * (y[at] as number) : along(yAxis, y[at] as number);
+    // What is no number differs from itself, and so does the difference of infinities.
+    if (x0 <= x1 && y0 - y0 === 0 && y1 - y1 === 0) segment(data, width, height, x0, y0, x1, y1, alpha, half);
     x0 = x1;
     y0 = y1;
   }
 }
 
-function segment(pixels: Pixels, x0: number, y0: number, x1: number, y1: number, colour: Rgb, alpha: number, half: number): void {
+function segment(data: Float32Array, width: number, height: number, x0: number, y0: number, x1: number, y1: number, alpha: number, half: number): void {
   const slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : 0;
   // A slanted line is as thick across as a level one: it covers more of each column.
-  const reach = half * Math.min(Math.sqrt(1 + slope * slope), 6);
-  const last = Math.min(pixels.width - 1, Math.floor(x1));
-  for (let column = Math.max(0, Math.floor(x0)); column <= last; column++) {
-    const left = Math.max(x0, column);
-    const right = Math.min(x1, column + 1);
-    const part = right - left;
-    if (part <= 0) continue;
+  const reach = (half + half * (slope > 6 || slope < -6 ? 6 : Math.sqrt(1 + slope * slope))) / 2;
+  // Cut off by bits, as all of them are above zero and small.
+  const last = x1 < 0 ? -1 : x1 < width ? x1 | 0 : width - 1;
+  for (let column = x0 > 0 ? x0 | 0 : 0; column <= last; column++) {
+    const left = x0 > column ? x0 : column;
+    const right = x1 < column + 1 ? x1 : column + 1;
+    const over = alpha * (right - left);
+    if (over <= 0) continue;
     const ya = y0 + slope * (left - x0);
     const yb = y0 + slope * (right - x0);
-    span(pixels, column, Math.min(ya, yb) - reach / 2 - half / 2, Math.max(ya, yb) + reach / 2 + half / 2, colour, alpha * part);
+    const low = (ya < yb ? ya : yb) - reach;
+    const high = (ya < yb ? yb : ya) + reach;
+    const foot = high < 0 ? -1 : high < height ? high | 0 : height - 1;
+    for (let row = low > 0 ? low | 0 : 0; row <= foot; row++) {
+      const part = (high < row + 1 ? high : row + 1) - (low > row ? low : row);
+      const place = row * width + column;
+      const before = data[place] as number;
+      data[place] = before + over * part * (1 - before);
+    }
   }
 }
 
-/** Covers a column from `low` to `high`, the ends in part. */
-function span(pixels: Pixels, column: number, low: number, high: number, colour: Rgb, alpha: number): void {
-  const { data, width, height } = pixels;
-  const last = Math.min(height - 1, Math.floor(high));
-  for (let row = Math.max(0, Math.floor(low)); row <= last; row++) {
-    const top = low > row ? low : row;
-    const foot = high < row + 1 ? high : row + 1;
-    const over = alpha * (foot - top);
-    const at = (row * width + column) * 4;
-    const under = (data[at + 3] as number) / 255;
-    const sum = over + under * (1 - over);
-    if (sum <= 0) continue;
-    const share = over / sum;
-    data[at] = (data[at] as number) + (colour[0] - (data[at] as number)) * share;
-    data[at + 1] = (data[at + 1] as number) + (colour[1] - (data[at + 1] as number)) * share;
-    data[at + 2] = (data[at + 2] as number) + (colour[2] - (data[at + 2] as number)) * share;
-    data[at + 3] = sum * 255;
-  }
+/** Lays the covers over one another, each in its colour, into pixels of red, green, blue and opacity. */
+export function compose(covers: readonly Cover[], colours: readonly Rgb[], pixels: Uint8ClampedArray): void {
+  covers.forEach(({ data }, which) => {
+    const [red, green, blue] = colours[which] as Rgb;
+    for (let place = 0; place < data.length; place++) {
+      const over = data[place] as number;
+      if (over === 0) continue;
+      const at = place * 4;
+      const under = (pixels[at + 3] as number) / 255;
+      const sum = over + under * (1 - over);
+      const share = over / sum;
+      pixels[at] = (pixels[at] as number) + (red - (pixels[at] as number)) * share;
+      pixels[at + 1] = (pixels[at + 1] as number) + (green - (pixels[at + 1] as number)) * share;
+      pixels[at + 2] = (pixels[at + 2] as number) + (blue - (pixels[at + 2] as number)) * share;
+      pixels[at + 3] = sum * 255;
+    }
+  });
 }

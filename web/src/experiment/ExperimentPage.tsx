@@ -7,10 +7,12 @@ import { Page } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { Tabs } from "@/parts/Tabs";
 import { experimentQuery } from "@/training/queries";
+import { ConfigTab } from "./ConfigTab";
 import css from "./Experiment.module.css";
 import { ExperimentActions } from "./ExperimentActions";
 import { Overview } from "./Overview";
 import type { ExperimentSearch } from "./search";
+import { SearchTab } from "./SearchTab";
 import { TrialsTab } from "./TrialsTab";
 
 export interface TabProps {
@@ -30,6 +32,8 @@ interface Part {
 const PARTS: readonly Part[] = [
   { name: "", label: "Overview", body: Overview },
   { name: "trials", label: "Trials", fills: true, body: TrialsTab },
+  { name: "search", label: "Search", body: SearchTab },
+  { name: "config", label: "Config", body: ConfigTab },
 ];
 
 export default function ExperimentPage() {

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { Button } from "@/parts/Button";
+import { Copy } from "@/parts/Copy";
+import { Complaint } from "@/parts/Notes";
+import { Card, Section } from "@/parts/Page";
+import { experimentQuery } from "@/training/queries";
+import { differences, sayValue } from "@/training/values";
+import css from "./Experiment.module.css";
+import type { TabProps } from "./ExperimentPage";
+
+/** The config as it was sent, what it says in full, and in what it differs from another experiment's. */
+export function ConfigTab({ experiment, search, onSearch }: TabProps) {
+  const text = experiment.config_yaml ?? JSON.stringify(experiment.config, null, 2);
+  const against = search.against ?? experiment.forked_from ?? undefined;
+  const other = useQuery({ ...experimentQuery(against ?? ""), enabled: against !== undefined });
+  const rows = useMemo(() => (other.data ? differences([other.data.config, experiment.config]) : []), [other.data, experiment.config]);
+  return (
+    <div className={css.overview}>
+      {experiment.warnings.map((warning) => (
+        <div key={warning} className={css.warning}>
+          {warning}
+        </div>
+      ))}
+      <Section title={experiment.config_yaml ? "Config as it was sent" : "Config with its defaults"} actions={<Copy text={text} label="Copy the config" />}>
+        <Card className={css.config}>
+          <pre tabIndex={0}>{text}</pre>
+        </Card>
+      </Section>
+      <Section title="Code">
+        <Card className={css.chartCard}>
+          {experiment.code_sha256 ? (
+            <p>
+              SHA-256 <code>{experiment.code_sha256}</code>. <span className="muted">The platform does not serve the files of code archives yet, so they cannot be read here.</span>
+            </p>
+          ) : (
+            <p className="muted">It runs without code of its own.</p>
+          )}
+        </Card>
+      </Section>
+      <Section title="Differences from another experiment">
+        <form
+          className={css.against}
+          onSubmit={(event) => {
+            event.preventDefault();
+            onSearch({ ...search, against: String(new FormData(event.currentTarget).get("against") ?? "") || undefined });
+          }}
+        >
+          <input key={search.against} name="against" inputMode="numeric" pattern="\d+" aria-label="Number of the other experiment" placeholder="its number" defaultValue={search.against} />
+          <Button type="submit">Compare</Button>
+        </form>
+        {other.error && <Complaint error={other.error} />}
+        {other.data && (
+          <Card className={css.leaders}>
+            <table>
+              <thead>
+                <tr>
+                  <th />
+                  <th scope="col">
+                    <Link className={css.link} to="/experiments/$experiment" params={{ experiment: String(other.data.number) }}>
+                      {other.data.number} {other.data.name}
+                    </Link>
+                  </th>
+                  <th scope="col">this one</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={row.name}>
+                    <td>{row.name}</td>
+                    {row.values.map((value, at) => (
+                      <td key={at} className="mono">
+                        {sayValue(value)}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+                <tr>
+                  <td>code</td>
+                  <td colSpan={2}>{other.data.code_sha256 === experiment.code_sha256 ? "the same" : "not the same"}</td>
+                </tr>
+              </tbody>
+            </table>
+          </Card>
+        )}
+      </Section>
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { formatNumber } from "@/parts/format";
+import { Empty, Loading, Trouble } from "@/parts/Notes";
+import { Card, Section } from "@/parts/Page";
+import type { TabProps } from "./ExperimentPage";
+import { rungsOf, type Rung } from "./rungs";
+import css from "./Search.module.css";
+
+const PAGE = 200;
+const MOST_PAGES = 25;
+
+/** The rungs of the search as they fill: each trial where its value puts it, and whether it went on. */
+export function SearchTab({ experiment }: TabProps) {
+  const reference = String(experiment.number);
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: keys.ofExperiment(reference, "journal"),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/v1/experiments/{experiment}/journal", { params: { path: { experiment: reference }, query: { limit: PAGE, cursor: pageParam || undefined } }, signal })),
+    getNextPageParam: (page) => page.next_cursor || undefined,
+  });
+  const pages = data?.pages.length ?? 0;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && pages < MOST_PAGES) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, pages]);
+  const entries = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
+  const rungs = useMemo(() => rungsOf(entries), [entries]);
+  if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading rows={8} />;
+  const searcher = experiment.config.searcher as { time_metric?: string; divisor?: number } | undefined;
+  const values = rungs.flatMap(({ judged }) => judged.map(({ value }) => value)).filter(Number.isFinite);
+  const range: [number, number] = [Math.min(...values), Math.max(...values)];
+  return (
+    <Section title={`${experiment.searcher.replaceAll("_", " ")}`} actions={<span className="muted number">{entries.length.toLocaleString("en-US")} decisions{hasNextPage ? ", the first of more" : ""}</span>}>
+      {rungs.length === 0 ? (
+        <Empty title={entries.length === 0 ? "The search has not begun" : "This search has no rungs"}>
+          <p>{entries.length > 0 && "It trains every trial to its end, or has judged none so far."}</p>
+        </Empty>
+      ) : (
+        <Card className={css.rungs}>
+          <p className={css.keyed}>
+            <span>
+              <i className={css.goes} /> went on
+            </span>
+            <span>
+              <i className={css.stops} /> stopped
+            </span>
+            <span className="muted">
+              {experiment.metric} from {formatNumber(range[0])} to {formatNumber(range[1])}, the better at the right
+            </span>
+          </p>
+          <ol>
+            {[...rungs].reverse().map((rung) => (
+              <Row key={`${rung.bracket}@${rung.time}`} rung={rung} range={range} isSmallerBetter={experiment.smaller_is_better} experiment={reference} unit={searcher?.time_metric ?? ""} />
+            ))}
+          </ol>
+        </Card>
+      )}
+    </Section>
+  );
+}
+
+interface RowProps {
+  rung: Rung;
+  range: [number, number];
+  isSmallerBetter: boolean;
+  experiment: string;
+  unit: string;
+}
+
+function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
+  const gone = rung.judged.filter(({ isStopped }) => !isStopped).length;
+  const width = range[1] - range[0] || 1;
+  return (
+    <li className={css.rung}>
+      <span className={css.name}>
+        <b className="number">
+          {formatNumber(rung.time)} {unit}
+        </b>
+        {rung.bracket !== null && <span className="muted">bracket {rung.bracket}</span>}
+      </span>
+      <span className={css.strip}>
+        {rung.judged.map(({ trial, value, isStopped }) => {
+          const part = Number.isFinite(value) ? (value - range[0]) / width : NaN;
+          const at = Number.isNaN(part) ? 0 : isSmallerBetter ? 1 - part : part;
+          return (
+            <Link
+              key={trial}
+              to="/trials/$trial"
+              params={{ trial: `${experiment}.${trial}` }}
+              className={isStopped ? css.stops : css.goes}
+              style={{ left: `${2 + at * 96}%` }}
+              title={`trial ${experiment}.${trial}: ${formatNumber(value)}, ${isStopped ? "stopped" : "went on"}`}
+              aria-label={`trial ${experiment}.${trial}, ${formatNumber(value)}, ${isStopped ? "stopped" : "went on"}`}
+            />
+          );
+        })}
+      </span>
+      <span className="muted number">
+        {gone} of {rung.judged.length} went on
+      </span>
+    </li>
+  );
+}

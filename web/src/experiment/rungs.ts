@@ -1,0 +1,31 @@
+/** The rungs of a search out of its journal: who came how far, and who went on. Pure. */
+import type { Resource } from "@/api/types";
+
+type Entry = Pick<Resource<"JournalEntry">, "kind" | "facts">;
+
+export interface Judged {
+  trial: number;
+  value: number;
+  isStopped: boolean;
+}
+
+export interface Rung {
+  bracket: number | null;
+  /** In the search's time metric. */
+  time: number;
+  judged: Judged[];
+}
+
+/** By bracket and time; a trial that was judged at a rung again stands there as it was judged last. */
+export function rungsOf(entries: readonly Entry[]): Rung[] {
+  const found = new Map<string, Rung>();
+  for (const { kind, facts } of entries) {
+    const { trial, time, value, stop, bracket } = facts;
+    if (kind !== "judged" || typeof trial !== "number" || typeof time !== "number") continue;
+    const of = typeof bracket === "number" ? bracket : null;
+    const rung = found.get(`${of}@${time}`) ?? { bracket: of, time, judged: [] };
+    rung.judged = [...rung.judged.filter((one) => one.trial !== trial), { trial, value: typeof value === "number" ? value : NaN, isStopped: stop === true }];
+    found.set(`${of}@${time}`, rung);
+  }
+  return [...found.values()].sort((one, other) => (one.bracket ?? 0) - (other.bracket ?? 0) || one.time - other.time);
+}

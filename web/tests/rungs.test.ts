@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { rungsOf } from "@/experiment/rungs";
+
+it("gathers who was judged where, as it was judged last, and sees what is no number", () => {
+  const judged = (trial: number, time: number, value: unknown, stop: boolean) => ({ kind: "judged", facts: { trial, time, value, stop } }) as never;
+  const rungs = rungsOf([judged(1, 4, 0.9, false), judged(2, 1, 0.2, true), judged(1, 1, 0.8, true), judged(1, 1, 0.85, false), judged(3, 1, null, true), { kind: "ended", facts: { trial: 1 } } as never]);
+  expect(rungs.map(({ time }) => time)).toEqual([1, 4]);
+  expect(rungs[0]?.judged).toEqual([
+    { trial: 2, value: 0.2, isStopped: true },
+    { trial: 1, value: 0.85, isStopped: false },
+    { trial: 3, value: NaN, isStopped: true },
+  ]);
+});
