@@ -7,6 +7,7 @@ import { Page } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { Tabs } from "@/parts/Tabs";
 import { experimentQuery } from "@/training/queries";
+import { AnalysisTab } from "./AnalysisTab";
 import { ConfigTab } from "./ConfigTab";
 import css from "./Experiment.module.css";
 import { ExperimentActions } from "./ExperimentActions";
@@ -32,6 +33,7 @@ interface Part {
 const PARTS: readonly Part[] = [
   { name: "", label: "Overview", body: Overview },
   { name: "trials", label: "Trials", fills: true, body: TrialsTab },
+  { name: "analysis", label: "Analysis", body: AnalysisTab },
   { name: "search", label: "Search", body: SearchTab },
   { name: "config", label: "Config", body: ConfigTab },
 ];

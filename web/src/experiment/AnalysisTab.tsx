@@ -1,0 +1,120 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { lazy, useMemo } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useTheme } from "@/app/theme";
+import { importances, type Sample } from "@/charts/relations";
+import { Select } from "@/parts/Field";
+import { Complaint, Empty, Loading } from "@/parts/Notes";
+import { Card } from "@/parts/Page";
+import { numberOf, useRows } from "@/training/rows";
+import css from "./Experiment.module.css";
+import type { TabProps } from "./ExperimentPage";
+import { varying } from "./Overview";
+import { parallel, pareto, scatter, shares } from "./plots";
+
+const Plot = lazy(() => import("@/charts/Plot"));
+/** So many of the best trials are drawn. */
+const MOST = 1000;
+/** Of fewer results a share says nothing. */
+const LEAST = 8;
+
+/** Which hyperparameters matter, and where the good values lie. */
+export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
+  const theme = useTheme();
+  const navigate = useNavigate();
+  const reference = String(experiment.number);
+  const names = useMemo(() => varying(experiment.config), [experiment.config]);
+  const metric = experiment.metric ?? "metric";
+  const { rows, total, error, isPending } = useRows(reference, { columns: ["best", ...names.map((name) => `hparams.${name}`)], sort: "best", most: MOST });
+  const samples = useMemo<Sample[]>(
+    () =>
+      rows
+        .map((row) => ({ id: row.trial, label: `${row.experiment_number}.${row.number}`, result: numberOf(row, "best"), values: Object.fromEntries(names.map((name) => [name, row.values[`hparams.${name}`]])) }))
+        .filter(({ result }) => Number.isFinite(result)),
+    [rows, names],
+  );
+  const found = useMemo(() => importances(samples, names), [samples, names]);
+  const a = names.find((name) => name === search.a) ?? found[0]?.name ?? "";
+  const b = names.find((name) => name === search.b) ?? found.find(({ name }) => name !== a)?.name ?? "";
+  const isLess = experiment.smaller_is_better;
+  const options = useMemo(
+    () => ({ parallel: parallel(samples, names, metric, isLess), scatter: scatter(samples, a, b, metric, isLess), shares: shares(found) }),
+    [samples, names, metric, isLess, a, b, found, theme],
+  );
+  const open = (trial: string) => void navigate({ to: "/trials/$trial", params: { trial } });
+  if (error) return <Complaint error={error} />;
+  if (isPending) return <Loading rows={10} />;
+  if (samples.length === 0 || names.length === 0) return <Empty title="Nothing to relate yet">{names.length === 0 ? <p>No hyperparameter varies.</p> : <p>It begins with the first result.</p>}</Empty>;
+  return (
+    <div className={css.overview}>
+      <Card className={css.chartCard}>
+        <div className={css.chartHead}>
+          <h2>All hyperparameters</h2>
+          <span className="muted">
+            the stronger the colour, the better {metric}
+            {total !== null && total > rows.length ? `; the best ${rows.length} of ${total}` : ""}
+          </span>
+        </div>
+        <Plot label={`hyperparameters of ${samples.length} trials`} option={options.parallel} height={320} />
+      </Card>
+      <div className={css.pair}>
+        <Card className={css.chartCard}>
+          <div className={css.chartHead}>
+            <h2>Two of them</h2>
+            <span className={css.chosen}>
+              {[a, b].map((chosen, at) => (
+                <Select key={at} label={at === 0 ? "Along" : "Up"} value={chosen} onChange={(event) => onSearch({ ...search, [at === 0 ? "a" : "b"]: event.target.value })}>
+                  {names.map((name) => (
+                    <option key={name}>{name}</option>
+                  ))}
+                </Select>
+              ))}
+            </span>
+          </div>
+          <Plot label={`${a} and ${b}`} option={options.scatter} onPick={open} />
+        </Card>
+        <Card className={css.chartCard}>
+          <div className={css.chartHead}>
+            <h2>Importance</h2>
+          </div>
+          {samples.length < LEAST ? <p className="muted">It takes {LEAST} results; there are {samples.length}.</p> : <Plot label="importance of hyperparameters" option={options.shares} height={Math.max(120, 34 * names.length)} />}
+          <p className={css.legend}>The part of the variance of {metric} that a hyperparameter explains alone (ω²). What only several explain together is in none.</p>
+        </Card>
+      </div>
+      <Front {...{ experiment, search, onSearch }} onOpen={open} />
+    </div>
+  );
+}
+
+/** The trials that no other beats in every metric, where the search has several. */
+function Front({ experiment, onOpen }: TabProps & { onOpen: (trial: string) => void }) {
+  const theme = useTheme();
+  const reference = String(experiment.number);
+  const further = (experiment.config.searcher as { metrics?: { name: string }[] } | undefined)?.metrics ?? [];
+  const { data, error } = useQuery({
+    queryKey: keys.ofExperiment(reference, "front"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/front", { params: { path: { experiment: reference }, query: { limit: 200 } }, signal })),
+    enabled: further.length > 1,
+  });
+  const [x = "", y = ""] = further.map(({ name }) => name);
+  const option = useMemo(() => {
+    const points = (data?.items ?? []).map((one) => ({ label: `${reference}.${one.trial_number}`, x: one.metrics[x] ?? NaN, y: one.metrics[y] ?? NaN }));
+    return pareto(points, x, y);
+  }, [data, x, y, reference, theme]);
+  if (further.length < 2) return null;
+  return (
+    <Card className={css.chartCard}>
+      <div className={css.chartHead}>
+        <h2>Pareto front</h2>
+        {data && (
+          <span className="muted">
+            {data.total} of {data.admissible} within the limits
+          </span>
+        )}
+      </div>
+      {error ? <Complaint error={error} /> : <Plot label={`Pareto front of ${x} and ${y}`} option={option} onPick={onOpen} />}
+    </Card>
+  );
+}

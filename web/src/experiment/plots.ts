@@ -1,0 +1,105 @@
+/** The options of the plots of an experiment. Pure but for the colours of the page. */
+import type { EChartsCoreOption } from "echarts/core";
+import { token } from "@/app/theme";
+import { rgbOf } from "@/charts/paint";
+import { isWide, type Importance, type Sample } from "@/charts/relations";
+import { formatNumber } from "@/parts/format";
+
+/** ECharts reads no colours in oklch. */
+function colour(name: string): string {
+  return `rgb(${rgbOf(token(name)).join(",")})`;
+}
+
+function axis(name: string, values: readonly unknown[]) {
+  const words = [...new Set(values.filter((value) => typeof value !== "number").map(said))];
+  const type = words.length > 0 ? "category" : isWide(values) ? "log" : "value";
+  const line = { lineStyle: { color: colour("--line-strong") } };
+  return {
+    name,
+    type,
+    scale: true,
+    ...(words.length > 0 && { data: [...new Set(values.map(said))] }),
+    nameTextStyle: { color: colour("--ink-2") },
+    axisLabel: { color: colour("--ink-3"), fontSize: 11, formatter: (value: number | string) => (typeof value === "number" ? formatNumber(value, 3) : value) },
+    axisLine: line,
+    axisTick: line,
+    splitLine: { lineStyle: { color: colour("--line") } },
+  };
+}
+
+const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
+const plain = (value: unknown) => (typeof value === "number" ? value : said(value));
+
+function shades(samples: readonly Sample[], isLess: boolean) {
+  const results = samples.map(({ result }) => result);
+  const range = [colour("--line-strong"), colour("--series-6"), colour("--series-1")];
+  return { min: Math.min(...results), max: Math.max(...results), show: false, inRange: { color: isLess ? range.reverse() : range } };
+}
+
+function tip() {
+  return { backgroundColor: colour("--raised"), borderColor: colour("--line"), textStyle: { color: colour("--ink"), fontSize: 12 }, renderMode: "richText" as const };
+}
+
+/** Every trial as a line through its hyperparameters to its result, coloured by that. */
+export function parallel(samples: readonly Sample[], names: readonly string[], metric: string, isLess: boolean): EChartsCoreOption {
+  const columns = [...names.map((name) => ({ name, values: samples.map(({ values }) => values[name]) })), { name: metric, values: samples.map(({ result }) => result) }];
+  return {
+    animation: false,
+    parallel: { left: 50, right: 80, top: 34, bottom: 20, parallelAxisDefault: { nameGap: 12 } },
+    parallelAxis: columns.map(({ name, values }, dim) => ({ dim, ...axis(name, values) })),
+    visualMap: { ...shades(samples, isLess), dimension: names.length },
+    series: [{ type: "parallel", lineStyle: { width: 1.6, opacity: samples.length > 200 ? 0.25 : 0.65 }, data: samples.map((one) => [...names.map((name) => plain(one.values[name])), one.result]) }],
+  };
+}
+
+/** Two hyperparameters, coloured by the result; the best is ringed. */
+export function scatter(samples: readonly Sample[], a: string, b: string, metric: string, isLess: boolean): EChartsCoreOption {
+  const xs = samples.map(({ values }) => values[a]);
+  const ys = samples.map(({ values }) => values[b]);
+  return {
+    animation: false,
+    grid: { left: 64, right: 24, top: 30, bottom: 42 },
+    xAxis: { ...axis(a, xs), nameLocation: "middle", nameGap: 28 },
+    yAxis: axis(b, ys),
+    visualMap: { ...shades(samples, isLess), dimension: 2 },
+    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: (number | string)[] }) => `${name}\n${a} ${sayCell(value[0])}\n${b} ${sayCell(value[1])}\n${metric} ${sayCell(value[2])}` },
+    series: [{ type: "scatter", symbolSize: 11, data: samples.map((one) => ({ name: one.label, value: [plain(one.values[a]), plain(one.values[b]), one.result] })) }],
+  };
+}
+
+const sayCell = (value: unknown) => (typeof value === "number" ? formatNumber(value) : String(value));
+
+/** The share of each hyperparameter, the greatest above. */
+export function shares(found: readonly Importance[]): EChartsCoreOption {
+  const up = [...found].reverse();
+  return {
+    animation: false,
+    grid: { left: 8, right: 48, top: 4, bottom: 4, containLabel: true },
+    xAxis: { type: "value", max: 1, show: false },
+    yAxis: { type: "category", data: up.map(({ name }) => name), axisLine: { show: false }, axisTick: { show: false }, axisLabel: { color: colour("--ink-2") } },
+    series: [
+      {
+        type: "bar",
+        barMaxWidth: 18,
+        itemStyle: { color: colour("--series-1"), borderRadius: 4 },
+        showBackground: true,
+        backgroundStyle: { color: colour("--sunken"), borderRadius: 4 },
+        label: { show: true, position: "right", color: colour("--ink-2"), formatter: ({ value }: { value: number }) => `${Math.round(value * 100)} %` },
+        data: up.map(({ share }) => share),
+      },
+    ],
+  };
+}
+
+/** Two metrics of the trials that no other beats in all, joined. */
+export function pareto(points: readonly { label: string; x: number; y: number }[], x: string, y: string): EChartsCoreOption {
+  const sorted = [...points].sort((one, other) => one.x - other.x);
+  return {
+    animation: false,
+    grid: { left: 64, right: 24, top: 30, bottom: 42 },
+    xAxis: { ...axis(x, points.map((one) => one.x)), nameLocation: "middle", nameGap: 28 },
+    yAxis: axis(y, points.map((one) => one.y)),
+    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: number[] }) => `${name}\n${x} ${sayCell(value[0])}\n${y} ${sayCell(value[1])}` },
+    series: [{ type: "line", symbol: "circle", symbolSize: 9, itemStyle: { color: colour("--series-1") }, lineStyle: { width: 1.5, type: "dashed" }, data: sorted.map((one) => ({ name: one.label, value: [one.x, one.y] })) }],
+  };
+}
