@@ -6,8 +6,13 @@ it("gathers who was judged where, as it was judged last, and sees what is no num
   const rungs = rungsOf([judged(1, 4, 0.9, false), judged(2, 1, 0.2, true), judged(1, 1, 0.8, true), judged(1, 1, 0.85, false), judged(3, 1, null, true), { kind: "ended", facts: { trial: 1 } } as never]);
   expect(rungs.map(({ time }) => time)).toEqual([1, 4]);
   expect(rungs[0]?.judged).toEqual([
-    { trial: 2, value: 0.2, isStopped: true },
-    { trial: 1, value: 0.85, isStopped: false },
-    { trial: 3, value: NaN, isStopped: true },
+    { trial: 2, value: 0.2, isStopped: true, isAtEnd: false },
+    { trial: 1, value: 0.85, isStopped: false, isAtEnd: false },
+    { trial: 3, value: NaN, isStopped: true, isAtEnd: false },
   ]);
+});
+
+it("calls none stopped that came to the end of its training", () => {
+  const [rung] = rungsOf([{ kind: "judged", facts: { trial: 1, time: 12, value: 0.9, stop: true, at_top: true } } as never]);
+  expect(rung?.judged).toEqual([{ trial: 1, value: 0.9, isStopped: false, isAtEnd: true }]);
 });

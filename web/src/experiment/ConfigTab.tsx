@@ -70,7 +70,7 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
                   <tr key={row.name}>
                     <td>{row.name}</td>
                     {row.values.map((value, at) => (
-                      <td key={at} className="mono">
+                      <td key={at} className={`${css.wraps} mono`}>
                         {sayValue(value)}
                       </td>
                     ))}

@@ -44,7 +44,7 @@ export function SearchTab({ experiment }: TabProps) {
         <Card className={css.rungs}>
           <p className={css.keyed}>
             <span>
-              <i className={css.goes} /> went on
+              <i className={css.goes} /> went on, or came to the end
             </span>
             <span>
               <i className={css.stops} /> stopped
@@ -74,6 +74,8 @@ interface RowProps {
 
 function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
   const gone = rung.judged.filter(({ isStopped }) => !isStopped).length;
+  const isLast = rung.judged.some(({ isAtEnd }) => isAtEnd);
+  const fate = (isStopped: boolean) => (isStopped ? "stopped" : isLast ? "came to the end" : "went on");
   const width = range[1] - range[0] || 1;
   return (
     <li className={css.rung}>
@@ -94,14 +96,14 @@ function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
               params={{ trial: `${experiment}.${trial}` }}
               className={isStopped ? css.stops : css.goes}
               style={{ left: `${2 + at * 96}%` }}
-              title={`trial ${experiment}.${trial}: ${formatNumber(value)}, ${isStopped ? "stopped" : "went on"}`}
-              aria-label={`trial ${experiment}.${trial}, ${formatNumber(value)}, ${isStopped ? "stopped" : "went on"}`}
+              title={`trial ${experiment}.${trial}: ${formatNumber(value)}, ${fate(isStopped)}`}
+              aria-label={`trial ${experiment}.${trial}, ${formatNumber(value)}, ${fate(isStopped)}`}
             />
           );
         })}
       </span>
       <span className="muted number">
-        {gone} of {rung.judged.length} went on
+        {isLast ? `${gone} came to the end` : `${gone} of ${rung.judged.length} went on`}
       </span>
     </li>
   );
