@@ -989,6 +989,88 @@ class MediaNamePage(Resource):
     next_cursor: str | None = None
 
 
+class NotFinite(StrEnum):
+    """Which of the values it is that JSON has no word for."""
+
+    NAN = "nan"
+    INFINITY = "infinity"
+    NEGATIVE_INFINITY = "negative_infinity"
+
+
+class MetricPoint(Resource):
+    """One value at one step."""
+
+    step: int
+    time: datetime
+    run: int
+    value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
+
+
+class MetricSeries(Resource):
+    """One metric's points in the order of their step; superseded points of older runs are left out."""
+
+    group: str = Field(description="training, validation or a group of the user's own.")
+    name: str
+    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
+    points: list[MetricPoint]
+
+
+class TrialMetrics(Resource):
+    """The metrics of one trial."""
+
+    trial: UUID
+    series: list[MetricSeries]
+
+
+class ReportedValue(Resource):
+    """One value that a trial has reported."""
+
+    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    trial: UUID
+    trial_number: int | None = None
+    run: int
+    group: str
+    name: str
+    step: int
+    time: datetime
+    value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
+
+
+class ExperimentMetrics(Resource):
+    """The metrics of several trials of one experiment."""
+
+    trials: list[TrialMetrics]
+
+
+class MetricSummary(Resource):
+    """One metric in numbers."""
+
+    group: str
+    name: str
+    count: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    last: float | None = Field(description="Null when it is not a finite number.")
+    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
+    last_step: int
+
+
+class MetricSummaries(Resource):
+    """Every metric of a trial in numbers."""
+
+    trial: UUID
+    metrics: list[MetricSummary]
+
+
 class ModelStage(StrEnum):
     """How far a version has come; nothing goes into production that was not in staging."""
 
@@ -1558,14 +1640,6 @@ class TableColumns(Resource):
     next_cursor: str | None = Field(default=None, description="There are more names.")
 
 
-class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
-
-    NAN = "nan"
-    INFINITY = "infinity"
-    NEGATIVE_INFINITY = "negative_infinity"
-
-
 class TrialState(StrEnum):
     """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
 
@@ -1695,80 +1769,6 @@ class RunPage(Resource):
 
     items: list[Run]
     next_cursor: str | None = None
-
-
-class MetricPoint(Resource):
-    """One value at one step."""
-
-    step: int
-    time: datetime
-    run: int
-    value: float | None = Field(description="Null when it is not a finite number.")
-    not_finite: NotFinite | None = Field(
-        default=None,
-        description="Which it is, where `value` is null; not there otherwise.",
-    )
-
-
-class MetricSeries(Resource):
-    """One metric's points in the order of their step; superseded points of older runs are left out."""
-
-    group: str = Field(description="training, validation or a group of the user's own.")
-    name: str
-    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
-    points: list[MetricPoint]
-
-
-class TrialMetrics(Resource):
-    """The metrics of one trial."""
-
-    trial: UUID
-    series: list[MetricSeries]
-
-
-class ReportedValue(Resource):
-    """One value that a trial has reported."""
-
-    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
-    trial: UUID
-    trial_number: int | None = None
-    run: int
-    group: str
-    name: str
-    step: int
-    time: datetime
-    value: float | None = Field(description="Null when it is not a finite number.")
-    not_finite: NotFinite | None = Field(
-        default=None,
-        description="Which it is, where `value` is null; not there otherwise.",
-    )
-
-
-class ExperimentMetrics(Resource):
-    """The metrics of several trials of one experiment."""
-
-    trials: list[TrialMetrics]
-
-
-class MetricSummary(Resource):
-    """One metric in numbers."""
-
-    group: str
-    name: str
-    count: int
-    min: float | None
-    max: float | None
-    mean: float | None
-    last: float | None = Field(description="Null when it is not a finite number.")
-    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
-    last_step: int
-
-
-class MetricSummaries(Resource):
-    """Every metric of a trial in numbers."""
-
-    trial: UUID
-    metrics: list[MetricSummary]
 
 
 class UsageKey(StrEnum):

@@ -116,7 +116,7 @@ async def test_a_bad_query_is_refused_with_its_place(api: httpx.AsyncClient, pat
 
 async def test_unknown_paths_and_verbs_are_problems_too(api: httpx.AsyncClient) -> None:
     for verb, path, status in (
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
         ("GET", "/v2/experiments", 404),
         ("GET", "/v1/experiments/1/../../x", 404),
         ("PUT", "/v1/experiments/1", 405),
