@@ -11,7 +11,17 @@ from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
 from muster.client.models import JsonObject
-from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages, part
+from muster.client.paging import (
+    Items,
+    LogFilter,
+    ReportFilter,
+    follow,
+    log_query,
+    ordered,
+    pages,
+    part,
+    report_query,
+)
 from muster.client.transport import Call, Query, Reference, Transport, segment
 from muster.client.waiting import until_final
 from muster.errors import NotFound
@@ -261,21 +271,11 @@ class Experiments:
         return self._transport.get(models.ExperimentMetrics, f"{_path(experiment)}/metrics", query)
 
     def follow_metrics(
-        self,
-        experiment: Reference,
-        *,
-        names: Sequence[str] = (),
-        group: str | None = None,
-        from_now: bool = False,
-        after: str | None = None,
+        self, experiment: Reference, **wanted: Unpack[ReportFilter]
     ) -> Iterator[models.ReportedValue]:
-        """Yield what all trials of an experiment report as it comes, those that begin meanwhile too, without a gap over broken connections, until it has ended.
-
-        A record of which a break came in the midst is told again. `after`: a value's cursor; `from_now`: not what was reported already.
-        """
-        query: Query = {"name": names, "group": group, "from_now": from_now}
-        path = f"{_path(experiment)}/metrics/follow"
-        return follow(self._transport, models.ReportedValue, path, query, after)
+        """Yield what all trials of an experiment report as it comes, those that begin meanwhile too, without a gap over broken connections, until it has ended."""
+        path, query = f"{_path(experiment)}/metrics/follow", report_query(wanted)
+        return follow(self._transport, models.ReportedValue, path, query, wanted.get("after"))
 
     def logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""

@@ -47,6 +47,20 @@ class LogFilter(LineFilter, total=False):
     tail: int | None
 
 
+class ReportFilter(TypedDict, total=False):
+    """Which of the reported values are wanted.
+
+    Attributes:
+        from_now: not what was reported already.
+        after: only what came behind this value's cursor; a record of which a break came in the midst is told again.
+    """
+
+    names: Sequence[str]
+    group: str | None
+    from_now: bool
+    after: str | None
+
+
 class Page(Protocol[ItemT_co]):
     """What every page of the API looks like."""
 
@@ -97,6 +111,15 @@ def part(steps: tuple[int | None, int | None]) -> Query:
     """The words for a stretch of steps in a query of metrics; nothing for what is not given."""
     return {
         name: step for name, step in zip(("first_step", "last_step"), steps, strict=True) if step is not None
+    }
+
+
+def report_query(wanted: ReportFilter) -> Query:
+    """Return the filter as a URL's query, but for the place to go on from."""
+    return {
+        "name": wanted.get("names", ()),
+        "group": wanted.get("group"),
+        "from_now": wanted.get("from_now", False),
     }
 
 

@@ -4,7 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from muster.client import models
-from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages, part
+from muster.client.paging import (
+    Items,
+    LogFilter,
+    ReportFilter,
+    follow,
+    log_query,
+    ordered,
+    pages,
+    part,
+    report_query,
+)
 from muster.client.transport import Query, Reference, Transport, segment
 
 INVALID = "invalid"
@@ -112,20 +122,11 @@ class Trials:
         return self._transport.get(models.TrialMetrics, f"{_path(trial)}/metrics", query)
 
     def follow_metrics(
-        self,
-        trial: Reference,
-        *,
-        names: Sequence[str] = (),
-        group: str | None = None,
-        from_now: bool = False,
-        after: str | None = None,
+        self, trial: Reference, **wanted: Unpack[ReportFilter]
     ) -> Iterator[models.ReportedValue]:
-        """Yield what a trial reports as it comes, without a gap over broken connections, until the trial has ended.
-
-        A record of which a break came in the midst is told again. `after`: a value's cursor; `from_now`: not what was reported already.
-        """
-        query: Query = {"name": names, "group": group, "from_now": from_now}
-        return follow(self._transport, models.ReportedValue, f"{_path(trial)}/metrics/follow", query, after)
+        """Yield what a trial reports as it comes, without a gap over broken connections, until the trial has ended."""
+        path, query = f"{_path(trial)}/metrics/follow", report_query(wanted)
+        return follow(self._transport, models.ReportedValue, path, query, wanted.get("after"))
 
     def summaries(self, trial: Reference) -> models.MetricSummaries:
         """Return every metric of a trial in numbers: count, least, greatest, mean, last."""
