@@ -10,7 +10,6 @@ export type Token = Resource<"Token">;
 export type Webhook = Resource<"Webhook">;
 export type Delivery = Resource<"WebhookDelivery">;
 export type AuditRecord = Resource<"AuditRecord">;
-export type Binding = Resource<"RoleBinding">;
 export type Role = Resource<"RoleDefinition">;
 
 const limit = 200;

@@ -6,16 +6,13 @@ type Schemas = components["schemas"];
 export type Me = Schemas["Me"];
 export type Experiment = Schemas["Experiment"];
 export type ExperimentDetail = Schemas["ExperimentDetail"];
-export type ExperimentState = Schemas["ExperimentState"];
 export type ExperimentPage = Schemas["ExperimentPage"];
 export type Trial = Schemas["Trial"];
-export type TrialState = Schemas["TrialState"];
 export type Run = Schemas["Run"];
 export type Plan = Schemas["Plan"];
 export type PlanRange = Schemas["PlanRange"];
 export type BulkAction = Schemas["BulkAction"];
 export type BulkOutcome = Schemas["BulkOutcome"];
-export type ExperimentSelection = Schemas["ExperimentSelection"];
 export type LiveEvent = Schemas["Event"];
 /** Any other resource by its name in the description. */
 export type Resource<Name extends keyof Schemas> = Schemas[Name];

@@ -9,10 +9,6 @@ export type Pool = Resource<"Pool">;
 export type Worker = Resource<"Worker">;
 export type QueueEntry = Resource<"QueueEntry">;
 export type Explanation = Resource<"Explanation">;
-export type Instance = Resource<"InstanceRecord">;
-export type MachinePool = Resource<"MachinePool">;
-export type MachineCost = Resource<"MachineCost">;
-export type Usage = Resource<"Usage">;
 
 const PAGE = 200;
 

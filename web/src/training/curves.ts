@@ -5,7 +5,7 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Resource } from "@/api/types";
 import { valueAt, type Curve, type Range } from "@/charts/curve";
-import { isFinal, metricColumn, type Metric, type TrialRow } from "./rows";
+import { metricColumn, type Metric, type TrialRow } from "./rows";
 
 /** The gateway compares so many trials at once, and a reply of the registry holds so many points. */
 const TRIALS_AT_ONCE = 50;
@@ -130,9 +130,4 @@ function xOf({ points }: Series, series: readonly Series[], { x, epochs }: Curve
     y: Float64Array.from(counted.points, ({ value }) => value ?? NaN),
   };
   return Float64Array.from(points, ({ step }) => valueAt(known, step));
-}
-
-/** True while any of them may report more. */
-export function isMoving(rows: readonly TrialRow[]): boolean {
-  return rows.some(({ state }) => !isFinal(state));
 }
