@@ -9,6 +9,7 @@ from muster.cli.machine_options import FIELDS, defining
 from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, table
 from muster.cli.pool import Name, pools
+from muster.cli.rented import offers_table, pool_facts
 from muster.cli.usage import moment_of
 from muster.errors import NotFound, Rejected
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from muster.client.models import InstanceRecord, MachineOffer, MachinePool
+    from muster.client.models import InstanceRecord
 
 _DAY = "a date, a time, or how long ago: 7d."
 
@@ -176,54 +177,8 @@ def cost(
     emit(found, show)
 
 
-def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
-    """What a pool may rent, and how it stands."""
-    of = "the provisioner's settings" if found.of_settings else ", ".join(found.kinds)
-    order = "as given" if found.order == "given" else "cheapest first"
-    most = "" if found.maximum_slots is None else f", at most {found.maximum_slots} slots"
-    spot = f"at most {found.spot_share:.0%} of the slots, {found.on_demand_slots} on other machines"
-    held = [offer for offer in found.offers if offer.held]
-    spent = None if found.spent is None else f"{found.spent:,.2f}"
-    budget = "" if found.budget_per_month is None else f" of {found.budget_per_month:,.2f}"
-    return [
-        (
-            "machines",
-            f"{found.instances} of {found.minimum} to {found.maximum}{most}"
-            + (", closing" if found.closing else ""),
-        ),
-        ("rents", f"{of}, {order}"),
-        *([("zones", ", ".join(found.zones))] if found.zones else []),
-        *([("spot", spot)] if found.spot_share else []),
-        *([("reserve", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
-        *([("spent", f"{spent}{budget} this month")] if spent is not None else []),
-        *(
-            (f"held: {_where(offer)}", f"{offer.held}, until {offer.held_until:%H:%M:%S} UTC")
-            for offer in held
-        ),
-        *([("trouble", found.fault)] if found.fault else []),
-    ]
-
-
-def offers_table(found: "Sequence[MachineOffer]") -> None:
-    """What can be rented."""
-    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "held back")
-    rows = (
-        (
-            one.kind, one.provider, one.zone, one.purchase.replace("_", " "), one.slots, one.gpu or one.slot_kind,
-            "" if one.price_per_hour is None else number(one.price_per_hour), one.held,
-        )
-        for one in found
-    )  # fmt: skip
-    table(columns, rows, "no kinds: the provisioner has no catalogue (MUSTER_PROVISIONER__CATALOGUE)")
-
-
 def _worker_of(found: "Sequence[InstanceRecord]", instance: str) -> str:
     for one in found:
         if instance in (str(one.id), one.worker):
             return one.worker
     raise NotFound(f"instance {instance}", hint="`muster instance list` shows them")
-
-
-def _where(offer: "MachineOffer") -> str:
-    spot = "spot " if offer.purchase == "spot" else ""
-    return f"{spot}{offer.kind}" + (f" in {offer.zone}" if offer.zone else "")

@@ -11,6 +11,7 @@ from muster.cli.frame import noun, verb
 from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, size, table, warn
 from muster.cli.pool_options import NONE
+from muster.cli.rented import pool_facts
 from muster.errors import NotFound, Rejected, Transient
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def list_pools(filter_: Filter = None, sort: Sort = None) -> None:
 @verb(pools, "describe")
 def describe(pool: Name) -> None:
     """Show one pool: how it is shared, what it may rent, and what keeps it from growing."""
-    from muster.cli.machines import pool_facts
     from muster.client import connect
 
     with connect() as client:
