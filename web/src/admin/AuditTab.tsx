@@ -3,11 +3,11 @@ import { useState } from "react";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
+import { Listed } from "@/parts/Listed";
 import { Complaint } from "@/parts/Notes";
 import { formatMoment } from "@/parts/format";
 import { Time } from "@/parts/Time";
 import css from "./Admin.module.css";
-import { Listed } from "./Listed";
 import { auditQuery, type AuditRecord } from "./data";
 
 /** Who did what, or was refused it: the newest two hundred that a filter meets. `muster audit export` has all of it. */

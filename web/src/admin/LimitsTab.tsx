@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { Listed } from "@/parts/Listed";
 import { Section } from "@/parts/Page";
 import { formatBytes, formatMoney } from "@/parts/format";
-import { Listed } from "./Listed";
 import { limitsQuery } from "./data";
 
 const unbounded = <span className="muted">unbounded</span>;

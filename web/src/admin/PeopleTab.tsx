@@ -5,13 +5,13 @@ import { keys } from "@/api/keys";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field, Select } from "@/parts/Field";
+import { Listed } from "@/parts/Listed";
 import { Complaint } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { toast } from "@/parts/Toast";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
-import { Listed } from "./Listed";
 import { bindingsQuery, usersQuery, type User } from "./data";
 
 /** People and programs of the tenant, with what they were given. */

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Dialog } from "@/parts/Dialog";
+import { Listed } from "@/parts/Listed";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import css from "./Admin.module.css";
-import { Listed } from "./Listed";
 import { policiesQuery } from "./data";
 
 /** Parts of configs that others build on, and what all configs are held to. They are changed by `muster template` and `muster policy`. */

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { Listed } from "@/parts/Listed";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import css from "./Admin.module.css";
-import { Listed } from "./Listed";
 import { bindingsQuery, rolesQuery } from "./data";
 
 /** What roles let do, and who was given which where. They are given and taken by `muster role`. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
+import { Listed } from "@/parts/Listed";
 import { Time } from "@/parts/Time";
-import { Listed } from "./Listed";
 import { tenantsQuery } from "./data";
 
 /** The tenants of the site, for who keeps it. They are made and deleted by `muster tenant`. */

@@ -6,11 +6,11 @@ import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Dialog } from "@/parts/Dialog";
 import { Field, Select } from "@/parts/Field";
+import { Listed } from "@/parts/Listed";
 import { Complaint } from "@/parts/Notes";
 import { Time } from "@/parts/Time";
 import { toast } from "@/parts/Toast";
 import css from "./Admin.module.css";
-import { Listed } from "./Listed";
 import { tokensQuery, type Token } from "./data";
 
 /** Access tokens without their secrets; a new one shows its secret once. */

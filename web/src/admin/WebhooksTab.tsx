@@ -4,10 +4,10 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
+import { Listed } from "@/parts/Listed";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { toast, toastProblem } from "@/parts/Toast";
-import { Listed } from "./Listed";
 import { deliveriesQuery, webhooksQuery, type Delivery, type Webhook } from "./data";
 
 /** Where events are sent, and what became of each. They are made by `muster webhook`, which shows their secret once. */

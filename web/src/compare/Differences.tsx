@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { ExperimentDetail, Trial } from "@/api/types";
-import { Card, Section } from "@/parts/Page";
+import { Section } from "@/parts/Page";
+import { PlainTable } from "@/parts/PlainTable";
 import { differences, sayValue, type Difference } from "@/training/values";
 import css from "./Compare.module.css";
 
@@ -32,31 +33,29 @@ export function Differences({ trials, experiments }: { trials: readonly Trial[];
 function Table({ names, rows, none }: { names: readonly string[]; rows: readonly Difference[]; none: ReactNode }) {
   if (rows.length === 0) return <p className="muted">{none}</p>;
   return (
-    <Card className={css.table}>
-      <table>
-        <thead>
-          <tr>
-            <th />
-            {names.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
+    <PlainTable>
+      <thead>
+        <tr>
+          <th />
+          {names.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name}>
+            <th scope="row">{row.name}</th>
+            {row.values.map((value, at) => (
+              <td key={at} className="mono">
+                {sayValue(value)}
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">{row.name}</th>
-              {row.values.map((value, at) => (
-                <td key={at} className="mono">
-                  {sayValue(value)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Card>
+        ))}
+      </tbody>
+    </PlainTable>
   );
 }

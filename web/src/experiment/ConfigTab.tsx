@@ -5,6 +5,7 @@ import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Complaint } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
+import { PlainTable } from "@/parts/PlainTable";
 import { experimentQuery } from "@/training/queries";
 import { differences, sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
@@ -52,37 +53,35 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
         </form>
         {other.error && <Complaint error={other.error} />}
         {other.data && (
-          <Card className={css.leaders}>
-            <table>
-              <thead>
-                <tr>
-                  <th />
-                  <th scope="col">
-                    <Link className={css.link} to="/experiments/$experiment" params={{ experiment: String(other.data.number) }}>
-                      {other.data.number} {other.data.name}
-                    </Link>
-                  </th>
-                  <th scope="col">this one</th>
+          <PlainTable>
+            <thead>
+              <tr>
+                <th />
+                <th scope="col">
+                  <Link className={css.link} to="/experiments/$experiment" params={{ experiment: String(other.data.number) }}>
+                    {other.data.number} {other.data.name}
+                  </Link>
+                </th>
+                <th scope="col">this one</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.name}>
+                  <td>{row.name}</td>
+                  {row.values.map((value, at) => (
+                    <td key={at} data-wraps className="mono">
+                      {sayValue(value)}
+                    </td>
+                  ))}
                 </tr>
-              </thead>
-              <tbody>
-                {rows.map((row) => (
-                  <tr key={row.name}>
-                    <td>{row.name}</td>
-                    {row.values.map((value, at) => (
-                      <td key={at} className={`${css.wraps} mono`}>
-                        {sayValue(value)}
-                      </td>
-                    ))}
-                  </tr>
-                ))}
-                <tr>
-                  <td>code</td>
-                  <td colSpan={2}>{other.data.code_sha256 === experiment.code_sha256 ? "the same" : "not the same"}</td>
-                </tr>
-              </tbody>
-            </table>
-          </Card>
+              ))}
+              <tr>
+                <td>code</td>
+                <td colSpan={2}>{other.data.code_sha256 === experiment.code_sha256 ? "the same" : "not the same"}</td>
+              </tr>
+            </tbody>
+          </PlainTable>
         )}
       </Section>
     </div>

@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ExperimentDetail } from "@/api/types";
 import { Num } from "@/parts/Number";
-import { Card, Section } from "@/parts/Page";
+import { Section } from "@/parts/Page";
+import { PlainTable } from "@/parts/PlainTable";
 import { State } from "@/parts/State";
 import { isOdd, type Metric, type TrialRow } from "@/training/rows";
 import { sayValue } from "@/training/values";
@@ -31,45 +32,43 @@ export function Leaders({ experiment, rows, own, hovered, onHover }: LeadersProp
         </Link>
       }
     >
-      <Card className={css.leaders}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Trial</th>
-              <th scope="col">State</th>
-              <th scope="col" className={css.end}>
-                {experiment.metric}
+      <PlainTable>
+        <thead>
+          <tr>
+            <th scope="col">Trial</th>
+            <th scope="col">State</th>
+            <th scope="col" data-end>
+              {experiment.metric}
+            </th>
+            {names.map((name) => (
+              <th key={name} scope="col" data-end>
+                {name}
               </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, SHOWN).map((row) => (
+            <tr key={row.trial} data-at={hovered === row.trial || undefined} onPointerEnter={() => onHover(row.trial)} onPointerLeave={() => onHover(null)}>
+              <td>
+                <Link className={css.link} to="/trials/$trial" params={{ trial: `${row.experiment_number}.${row.number}` }} onFocus={() => onHover(row.trial)} onBlur={() => onHover(null)}>
+                  <span className={css.swatch} style={{ background: `var(--series-${((row.number - 1) % 8) + 1})` }} />
+                  {row.experiment_number}.{row.number}
+                </Link>
+              </td>
+              <td>
+                <State state={row.state ?? "queued"} quiet />
+              </td>
+              <td data-end>{row.values.best == null && isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values.best as number | null} />}</td>
               {names.map((name) => (
-                <th key={name} scope="col" className={css.end}>
-                  {name}
-                </th>
+                <td key={name} data-end className="mono">
+                  {sayValue(row.values[`hparams.${name}`])}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, SHOWN).map((row) => (
-              <tr key={row.trial} data-at={hovered === row.trial || undefined} onPointerEnter={() => onHover(row.trial)} onPointerLeave={() => onHover(null)}>
-                <td>
-                  <Link className={css.link} to="/trials/$trial" params={{ trial: `${row.experiment_number}.${row.number}` }} onFocus={() => onHover(row.trial)} onBlur={() => onHover(null)}>
-                    <span className={css.swatch} style={{ background: `var(--series-${((row.number - 1) % 8) + 1})` }} />
-                    {row.experiment_number}.{row.number}
-                  </Link>
-                </td>
-                <td>
-                  <State state={row.state ?? "queued"} quiet />
-                </td>
-                <td className={css.end}>{row.values.best == null && isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values.best as number | null} />}</td>
-                {names.map((name) => (
-                  <td key={name} className={`${css.end} mono`}>
-                    {sayValue(row.values[`hparams.${name}`])}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Card>
+          ))}
+        </tbody>
+      </PlainTable>
     </Section>
   );
 }

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Select } from "@/parts/Field";
 import { Complaint, Loading } from "@/parts/Notes";
+import { PlainTable } from "@/parts/PlainTable";
 import { formatNumber } from "@/parts/format";
-import { Card } from "@/parts/Page";
 import css from "./Models.module.css";
 import { compareQuery, type ModelVersion } from "./data";
 
@@ -42,23 +42,21 @@ export function Comparison({ model, versions, aliases }: ComparisonProps) {
       ) : told.data.differences.length === 0 ? (
         <p className="muted">They are alike in metrics, hyperparameters, data, code and files.</p>
       ) : (
-        <Card className={css.framed}>
-          <table className={css.table}>
-            <thead>
-              <tr><th>What</th><th>Name</th><th className={css.end}>Version {base}</th><th className={css.end}>Version {other}</th></tr>
-            </thead>
-            <tbody>
-              {told.data.differences.map((one) => (
-                <tr key={`${one.what} ${one.name}`}>
-                  <td className="muted">{one.what}</td>
-                  <td>{one.name}</td>
-                  <td className={`${css.end} number`}>{saidOf(one.base)}</td>
-                  <td className={`${css.end} number`}>{saidOf(one.other)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Card>
+        <PlainTable>
+          <thead>
+            <tr><th>What</th><th>Name</th><th data-end>Version {base}</th><th data-end>Version {other}</th></tr>
+          </thead>
+          <tbody>
+            {told.data.differences.map((one) => (
+              <tr key={`${one.what} ${one.name}`}>
+                <td className="muted">{one.what}</td>
+                <td>{one.name}</td>
+                <td data-end>{saidOf(one.base)}</td>
+                <td data-end>{saidOf(one.other)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </PlainTable>
       )}
     </>
   );

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Loading, Trouble, Empty } from "@/parts/Notes";
+import { PlainTable } from "@/parts/PlainTable";
 import { formatBytes, formatNumber } from "@/parts/format";
 import { Markdown } from "@/parts/Markdown";
-import { Card, Page, Section } from "@/parts/Page";
+import { Page, Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import { Comparison } from "./Comparison";
 import css from "./Models.module.css";
@@ -43,37 +44,35 @@ function Versions({ model, versions }: { model: Model; versions: readonly ModelV
   const navigate = useNavigate();
   const metrics = [...new Set(versions.flatMap((version) => Object.keys(version.lineage.metrics)))].slice(0, 3);
   return (
-    <Card className={css.framed}>
-      <table className={css.table}>
-        <thead>
-          <tr>
-            <th>Version</th>
-            <th>Stage</th>
-            <th>Aliases</th>
-            {metrics.map((metric) => <th key={metric} className={css.end}>{metric}</th>)}
-            <th className={css.end}>Size</th>
-            <th>By</th>
-            <th>Made</th>
+    <PlainTable>
+      <thead>
+        <tr>
+          <th>Version</th>
+          <th>Stage</th>
+          <th>Aliases</th>
+          {metrics.map((metric) => <th key={metric} data-end>{metric}</th>)}
+          <th data-end>Size</th>
+          <th>By</th>
+          <th>Made</th>
+        </tr>
+      </thead>
+      <tbody>
+        {versions.map((version) => (
+          <tr key={version.id} data-opens onClick={() => void navigate({ to: "/models/$model/$version", params: { model: model.id, version: String(version.number) } })}>
+            <td>
+              <Link to="/models/$model/$version" params={{ model: model.id, version: String(version.number) }} className={css.name}>
+                {version.number} {version.name && <span className="muted">{version.name}</span>}
+              </Link>
+            </td>
+            <td><StageBadge stage={version.stage} pending={version.pending?.stage} /></td>
+            <td><Aliases aliases={model.aliases ?? {}} of={version.number} /></td>
+            {metrics.map((metric) => <td key={metric} data-end>{formatNumber(version.lineage.metrics[metric])}</td>)}
+            <td data-end>{formatBytes(version.size_bytes)}</td>
+            <td>{version.owner}</td>
+            <td><Time at={version.created_at} /></td>
           </tr>
-        </thead>
-        <tbody>
-          {versions.map((version) => (
-            <tr key={version.id} onClick={() => void navigate({ to: "/models/$model/$version", params: { model: model.id, version: String(version.number) } })}>
-              <td>
-                <Link to="/models/$model/$version" params={{ model: model.id, version: String(version.number) }} className={css.name}>
-                  {version.number} {version.name && <span className="muted">{version.name}</span>}
-                </Link>
-              </td>
-              <td><StageBadge stage={version.stage} pending={version.pending?.stage} /></td>
-              <td><Aliases aliases={model.aliases ?? {}} of={version.number} /></td>
-              {metrics.map((metric) => <td key={metric} className={`${css.end} number`}>{formatNumber(version.lineage.metrics[metric])}</td>)}
-              <td className={`${css.end} number`}>{formatBytes(version.size_bytes)}</td>
-              <td>{version.owner}</td>
-              <td><Time at={version.created_at} /></td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Card>
+        ))}
+      </tbody>
+    </PlainTable>
   );
 }

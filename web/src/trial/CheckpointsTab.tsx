@@ -4,9 +4,9 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
+import { PlainTable } from "@/parts/PlainTable";
 import { counted, formatBytes, formatNumber } from "@/parts/format";
 import { Complaint, Empty, Loading, Trouble } from "@/parts/Notes";
-import { Card } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { checkpointsQuery } from "./queries";
@@ -26,8 +26,8 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
     );
   }
   return (
-    <Card className={css.table}>
-      <table>
+    <>
+      <PlainTable>
         <thead>
           <tr>
             {["Step", "State", "Metrics", "Size", "Run", "Saved"].map((name) => (
@@ -56,7 +56,7 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
                   <td>
                     <Time at={one.created_at} />
                   </td>
-                  <td className={css.end}>
+                  <td data-end>
                     <Button small kind="quiet" icon={isOpen ? "chevronDown" : "chevronRight"} aria-expanded={isOpen} onClick={() => onSearch({ ...search, checkpoint: isOpen ? undefined : one.id })}>
                       {counted(one.files, "file")}
                     </Button>
@@ -73,9 +73,9 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
             );
           })}
         </tbody>
-      </table>
+      </PlainTable>
       {data.next_cursor && <p className={css.more}>The first 200 are shown; `muster checkpoint list` shows all.</p>}
-    </Card>
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Resource, Run } from "@/api/types";
+import { PlainTable } from "@/parts/PlainTable";
 import { formatDuration } from "@/parts/format";
 import { Complaint, Loading } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
@@ -63,24 +64,22 @@ export function RunsTab({ trial }: TrialTabProps) {
         </Card>
       </Section>
       <Section title="Runs">
-        <Card className={css.table}>
-          <table>
-            <thead>
-              <tr>
-                {["Run", "State", "Where", "Slots", "Began", "Took", "Why it ended"].map((name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {runs.data.items.map((run) => (
-                <Row key={run.id} run={run} />
+        <PlainTable>
+          <thead>
+            <tr>
+              {["Run", "State", "Where", "Slots", "Began", "Took", "Why it ended"].map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
               ))}
-            </tbody>
-          </table>
-        </Card>
+            </tr>
+          </thead>
+          <tbody>
+            {runs.data.items.map((run) => (
+              <Row key={run.id} run={run} />
+            ))}
+          </tbody>
+        </PlainTable>
       </Section>
     </div>
   );
@@ -120,7 +119,7 @@ function Row({ run }: { run: Run }) {
       <td>
         <Elapsed from={run.granted_at} to={run.ended_at} />
       </td>
-      <td className={css.why}>
+      <td data-wraps>
         {run.reason ?? (run.ended_at ? "–" : "")} {run.exit_code ? <code>exit {run.exit_code}</code> : null} {run.charged && <span className={css.bad}>counts as a restart</span>}
       </td>
     </tr>
