@@ -2,31 +2,46 @@
 `provisioning/schedule`); the decisions are those of the real core, on virtual time.
 
 `orphans`: machines that stood on nobody's record for more than five minutes. `double_launches`: machines that our calls made for an intent beyond one for
-each of its instances. `ledger_error`: the ledger's machine time against the cloud's bill for it. Schedules: the first argument (1,000).
+each of its instances. `ledger_error`: the ledger's machine time against the cloud's bill for it.
+
+`python -m tests.bench.provision_faults [--schedules N] [--kept FILE [--piece-s S]]`: a schedule takes half a second of a processor. What `--kept` holds is
+not played again.
 """
 
-import sys
+import argparse
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 
 from tests.bench.harness import Figures, Report, run
+from tests.bench.kept import OPTIONS, Outcome, play_parts
 from tests.bench.provisioning.schedule import FAULTS_MS, KILLS, MINUTE_MS, Found, Schedule
 
-SCHEDULES, PROCESSES = 1000, 2
+SCHEDULES, PROCESSES, AT_ONCE = 1000, 2, 10
 
 
-def play(seed: int) -> Found:
-    return Schedule(seed).play()
+def play(seeds: range) -> Outcome:
+    """Some schedules: what they came to together, and those that say more than that."""
+    total, wrong = Found(), {}
+    for seed in seeds:
+        found = Schedule(seed).play()
+        total = total.plus(found)
+        if found.orphans or found.double_launches or found.left:
+            wrong[str(seed)] = asdict(found)
+    return {"total": asdict(total), "wrong": wrong}
 
 
 def measure(report: Report) -> Figures:
-    schedules = int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES
+    chosen = _chosen()
+    schedules: int = chosen.schedules
     report.inputs(schedules=schedules, kills_each=KILLS, minutes_of_faults=FAULTS_MS // MINUTE_MS)
-    total = Found()
+    parts = [range(at, min(at + AT_ONCE, schedules)) for at in range(0, schedules, AT_ONCE)]
     with ProcessPoolExecutor(PROCESSES) as processes:
-        for seed, found in enumerate(processes.map(play, range(schedules), chunksize=10)):
-            total = total.plus(found)
-            if found.orphans or found.double_launches or found.left:
-                report.say(f"schedule {seed}: {found}")
+        outcomes = play_parts(processes, play, parts, chosen.kept, chosen.piece_s)
+    total = Found()
+    for outcome in outcomes:
+        total = total.plus(Found(**outcome["total"]))
+        for seed, found in outcome["wrong"].items():
+            report.say(f"schedule {seed}: {Found(**found)}")
     report.check("orphans", 0, total.orphans)
     report.check("double_launches", 0, total.double_launches)
     report.check("left", 0, total.left)
@@ -39,6 +54,12 @@ def measure(report: Report) -> Figures:
         "ledger_error": abs(total.ledger_s - total.billed_s) / total.billed_s,
         "made_by_the_cloud_itself": total.extras_s / total.billed_s,
     }
+
+
+def _chosen() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="provision_faults", parents=[OPTIONS])
+    parser.add_argument("--schedules", type=int, default=SCHEDULES)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@ of scheduler and provisioner on virtual time.
 
 `cost_vs_bound`: against a linear program that knows everything (`provisioning/bound`); `cost_vs_on_demand`: against the same cores without spot machines;
 `cost_vs_elsewhere`: against restarting elsewhere as SkyPilot does it. `wait_p95_s`: what a trial lost beside its own work, waiting, booting and doing
-again what was lost: the 95th percentile of all. Days: the first argument (30).
+again what was lost: the 95th percentile of all.
+
+`python -m tests.bench.provision_sim [--days N] [--from SEED] [--kept FILE [--piece-s S]]`: a day takes a quarter of a minute of a processor to a minute. What
+`--kept` holds is not played again. Rules are tuned on days 31 to 60 (`--from 31`), and measured on others.
 """
 
-import sys
+import argparse
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +24,8 @@ from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
 from simulator.watching.measures import Measures
-from tests.bench.harness import Figures, Report, run
+from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.kept import OPTIONS, Outcome, play_parts
 from tests.bench.provisioning import elsewhere
 from tests.bench.provisioning.bound import least_cost
 from tests.bench.provisioning.market import Market
@@ -81,56 +85,59 @@ def spec_of(market: Market, with_spot: bool = True) -> PoolSpec:
     )
 
 
-def percentile_95(values: Sequence[float]) -> float:
-    return sorted(values)[min(len(values) - 1, round(0.95 * len(values)))]
-
-
-def compare(seed: int) -> tuple[dict[str, float], Played, list[float]]:
-    """What one day costs by each policy, ours as it was played, and what each trial lost where it was restarted elsewhere."""
+def compare(seed: int) -> Outcome:
+    """What one day costs by each policy, and what each trial lost with ours and where it was restarted elsewhere."""
     items, market = day(seed), Market(seed=seed)
     ours = play(items, market, spec_of(market), seed)
     plain = play(items, market, spec_of(market, with_spot=False), seed)
-    there, lost_s = elsewhere.play(items, market, seed)
+    there, elsewhere_s = elsewhere.play(items, market, seed)
     costs = {
         "ours": ours.cost,
         "bound": least_cost(items, market),
         "on_demand": plain.cost,
         "elsewhere": there,
     }
-    return costs, ours, lost_s
+    return {"costs": costs, "taken": ours.taken, "lost_s": ours.lost_s, "elsewhere_s": elsewhere_s}
 
 
 def measure(report: Report) -> Figures:
-    days = int(sys.argv[1]) if len(sys.argv) > 1 else DAYS
+    chosen = _chosen()
+    seeds = range(chosen.first, chosen.first + chosen.days)
     report.inputs(
-        days=days,
-        seeds=f"0 to {days - 1}",
+        days=chosen.days,
+        seeds=f"{seeds[0]} to {seeds[-1]}",
         idle_timeout_s=IDLE.total_seconds(),
         patience_s=PATIENCE.total_seconds(),
     )
-    sums = dict.fromkeys(("ours", "bound", "on_demand", "elsewhere"), 0.0)
-    ours_s: list[float] = []
-    elsewhere_s: list[float] = []
-    trials = taken = 0
     with ProcessPoolExecutor(PROCESSES) as processes:
-        for seed, (found, ours, lost_s) in enumerate(processes.map(compare, range(days))):
-            sums = {name: sums[name] + found[name] for name in sums}
-            ours_s, elsewhere_s = ours_s + ours.lost_s, elsewhere_s + lost_s
-            trials, taken = trials + len(lost_s), taken + ours.taken
-            costs = ", ".join(f"{name} {cost:,.2f}" for name, cost in found.items())
-            lost = f"{ours.taken} taken, lost {percentile_95(ours.lost_s):.0f} s"
-            report.say(f"day {seed}: {len(lost_s)} trials, {lost}; {costs}")
+        found = play_parts(processes, compare, seeds, chosen.kept, chosen.piece_s)
+    for seed, one in zip(seeds, found, strict=True):
+        costs = ", ".join(f"{name} {cost:,.2f}" for name, cost in one["costs"].items())
+        lost = f"{one['taken']} taken, lost {percentile(one['lost_s'], 0.95):.0f} s"
+        report.say(f"day {seed}: {len(one['lost_s'])} trials, {lost}; {costs}")
+    ours, bound, on_demand, there = (
+        sum(one["costs"][name] for one in found) for name in ("ours", "bound", "on_demand", "elsewhere")
+    )
+    ours_s = [lost_s for one in found for lost_s in one["lost_s"]]
+    elsewhere_s = [lost_s for one in found for lost_s in one["elsewhere_s"]]
     return {
-        "days": days,
-        "trials": trials,
-        "taken": taken,
-        "cost_per_trial": sums["ours"] / trials,
-        "cost_vs_bound": sums["ours"] / sums["bound"],
-        "cost_vs_on_demand": sums["ours"] / sums["on_demand"],
-        "cost_vs_elsewhere": sums["ours"] / sums["elsewhere"],
-        "wait_p95_s": percentile_95(ours_s),
-        "elsewhere_wait_p95_s": percentile_95(elsewhere_s),
+        "days": chosen.days,
+        "trials": len(ours_s),
+        "taken": sum(one["taken"] for one in found),
+        "cost_per_trial": ours / len(ours_s),
+        "cost_vs_bound": ours / bound,
+        "cost_vs_on_demand": ours / on_demand,
+        "cost_vs_elsewhere": ours / there,
+        "wait_p95_s": percentile(ours_s, 0.95),
+        "elsewhere_wait_p95_s": percentile(elsewhere_s, 0.95),
     }
+
+
+def _chosen() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="provision_sim", parents=[OPTIONS])
+    parser.add_argument("--days", type=int, default=DAYS)
+    parser.add_argument("--from", dest="first", type=int, default=0, metavar="SEED")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
