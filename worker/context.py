@@ -212,6 +212,8 @@ def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
 def settle_checkpoint(context: RunContext, record: Announced) -> None:
     """The registry decided: a saved checkpoint's files serve as cache, others go."""
     context.phases.on_uploaded(record.number, record.step, record.announced_at)
+    if began := record.announced_at:
+        context.session.settle(record.number, (context.tools.clock.now() - began).total_seconds())
     if record.state == "saved":
         tenant = context.kept.allocation.tenant
         context.tools.checkpoints.keep(tenant, record.directory, record.files or ())

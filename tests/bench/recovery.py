@@ -80,7 +80,9 @@ class Training:
         config = {
             "name": "recovery",
             "entrypoint": "python3 recovering.py",
-            "hyperparameters": {"diary": str(self._diary), "step_s": STEP_S, "steps_between": STEPS_BETWEEN},
+            "hyperparameters": {"diary": str(self._diary), "step_s": STEP_S},
+            "checkpoint_policy": "none",
+            "min_checkpoint_period": {"batches": STEPS_BETWEEN},
             "searcher": {"name": "single", "metric": "loss"},
             "max_restarts": 1000,
         }

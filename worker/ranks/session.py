@@ -19,6 +19,7 @@ from muster import wire
 from muster.errors import Rejected
 from shared import faults
 from worker.journal import Journal
+from worker.ranks.outlet import Outlet
 from worker.ranks.pace import Pace
 from worker.ranks.records import last_step, make_record, read_frames
 from worker.ranks.seats import Seats
@@ -28,7 +29,6 @@ LOOK_AGAIN_S = 1.2 * wire.LOOK_S
 TRY_AGAIN_S = 0.5
 """After the disk had no room."""
 MAX_READS = 8
-MAX_LAG_BYTES = 4 * 1024 * 1024
 _log = structlog.get_logger()
 
 
@@ -52,6 +52,7 @@ class RankSession:
         step: The step of the newest report.
         seats, pace: Where its ranks stand in a gang that may change, and how it trains.
         checkpoints: Number of the newest announced checkpoint.
+        settled: Number of the newest that the registry has decided on, and how long that took.
         signal: What the ranks are asked now.
         decide_at: When the next decision is.
         decided: The newest validation with a verdict.
@@ -61,9 +62,9 @@ class RankSession:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None
+        self._outlet: Outlet | None = None
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.RANK_FRAMES)
-        self._unwritten = b""
         self._look_again: asyncio.TimerHandle | None = None
         self._held: list[wire.Frame] = []
         self._broken = False
@@ -71,6 +72,7 @@ class RankSession:
         self.step = last_step(journal)
         self.seats, self.pace = seats, Pace()
         self.checkpoints = checkpoints
+        self.settled = (0, 0.0)
         self.signal = "run"
         self.decide_at: float | None = None
         self.decided = 0
@@ -78,7 +80,7 @@ class RankSession:
     def attach(self, connection: socket.socket, decoder: wire.Decoder) -> None:
         """The rank's data connection; a later one replaces it."""
         self._drop_data()
-        self._data, self._decoder, self._unwritten = connection, decoder, b""
+        self._data, self._decoder, self._outlet = connection, decoder, Outlet(connection)
         self._send(self._welcome())
         asyncio.get_running_loop().call_soon(self.read)
 
@@ -100,6 +102,11 @@ class RankSession:
         self.signal, self.decide_at = signal, decide_at
         self.decided = max(self.decided, validation)
         self._send(wire.Decided(self.decided, signal, decide_at))
+
+    def settle(self, checkpoint: int, after_s: float) -> None:
+        """The registry has decided on a checkpoint, so long after it was announced."""
+        self.settled = (checkpoint, after_s)
+        self._tell_kept()
 
     def read(self) -> None:
         """Take in everything that was said so far."""
@@ -195,7 +202,10 @@ class RankSession:
                 done += 1
         except OSError as error:
             self._on_disk_fault(frames[done:], error)
-        self._send(wire.Journaled(self._journal.last, self.checkpoints))
+        self._tell_kept()
+
+    def _tell_kept(self) -> None:
+        self._send(wire.Journaled(self._journal.last, self.checkpoints, *self.settled))
 
     def _act(self, frame: wire.Frame) -> None:
         match frame:
@@ -263,35 +273,14 @@ class RankSession:
         )
 
     def _send(self, frame: wire.Frame) -> None:
-        """Send now, and what does not fit later; a rank that never reads loses its connection, not the worker its memory."""
-        if self._data is None:
-            return
-        self._unwritten += wire.encode(frame)
-        if len(self._unwritten) > MAX_LAG_BYTES:
+        if self._outlet and not self._outlet.send(frame):
             self._drop_data()
-            return
-        self._write()
-
-    def _write(self) -> None:
-        if self._data is None:
-            return
-        loop = asyncio.get_running_loop()
-        try:
-            while self._unwritten:
-                self._unwritten = self._unwritten[self._data.send(self._unwritten) :]
-            loop.remove_writer(self._data)
-        except BlockingIOError:
-            loop.add_writer(self._data, self._write)
-        except OSError:
-            # It hung up: what it said before is still to be read.
-            loop.remove_writer(self._data)
-            self._unwritten = b""
 
     def _drop_data(self) -> None:
-        if self._data is not None:
-            asyncio.get_running_loop().remove_writer(self._data)
+        if self._data is not None and self._outlet is not None:
+            self._outlet.close()
             self._data.close()
-            self._data = None
+            self._data = self._outlet = None
 
     def _drop_bell(self) -> None:
         if self._bell is not None:

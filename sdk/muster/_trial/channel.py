@@ -52,11 +52,10 @@ class Channel:
         self._unheard = 0
         self._pid = os.getpid()
         self.closed = False
-        self.reports = self.validations = self.checkpoints = 0
-        self.signal = "run"
+        self.reports = self.validations = self.checkpoints = self.decided = 0
+        self.settled = (0, 0.0)
         self.decide_at: float | None = None
-        self.decided = 0
-        self._acknowledged = ""
+        self.signal, self._acknowledged = "run", ""
         self._said_waiting = False
         self._make_contact()
 
@@ -234,6 +233,7 @@ class Channel:
             case wire.Journaled():
                 self._forget(self._reports, frame.reports)
                 self._forget(self._checkpoints, frame.checkpoints)
+                self.settled = max(self.settled, (frame.settled, frame.settled_s))
             case wire.Signalled():
                 self.signal = frame.signal
             case wire.Decided():

@@ -64,6 +64,9 @@ class Checkpoints:
         self._due.begin(far)
         if not is_ending and not self._due.may_be_due(is_validated=is_validated):
             return False
+        if self._channel:
+            self._channel.glance()
+            self._due.on_settled(*self._channel.settled, far, time.monotonic())
         is_due = self._due.is_due(step, far, is_ending=is_ending)
         return bool(self.gang.number("should_checkpoint", int(is_due))) if self.gang else is_due
 
@@ -92,7 +95,7 @@ class Checkpoints:
         elif self.gang.local_rank == 0:
             self._announce_part(number, int(step), directory, parts)
         self._counts.checkpoints = number
-        self._due.on_saved(int(step), self._far(int(step)))
+        self._due.on_written(number, int(step), self._far(int(step)), time.monotonic())
 
     def close(self) -> None:
         """Hand over what was announced."""

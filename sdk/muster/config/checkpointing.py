@@ -11,7 +11,7 @@ PeriodUnit = Literal["batches", "records", "epochs", "minutes"]
 
 
 class CheckpointPeriod(Section):
-    """How far a trial may train without a checkpoint: one of these.
+    """How far a trial may train until another checkpoint is stored: one of these.
 
     Attributes:
         batches: Steps, as the script numbers them.

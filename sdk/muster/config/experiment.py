@@ -60,7 +60,7 @@ class ExperimentConfig(Section):
         max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
         checkpoint_policy: After which validations `trial.should_checkpoint()` asks for a checkpoint: those that beat the trial's best so
             far, all, or none. Before a trial is stopped it asks for one in any case.
-        min_checkpoint_period: How far the trial may train without one, whatever the policy; null is any distance.
+        min_checkpoint_period: How far the trial may train until another is stored, whatever the policy; null is any distance.
         preemption_timeout: Seconds between a signal and its enforcement.
         upload_timeout: Seconds that a successor waits for announced checkpoints of its predecessor.
         hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits

@@ -135,11 +135,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Journaled:
-    """All reports up to this number, and checkpoints up to that, are on the worker's disk."""
+    """All reports up to this number, and checkpoints up to that, are on the worker's disk; the registry has decided on the checkpoints up to
+    `settled`, on the last of them `settled_s` after it was announced."""
 
     TAG: ClassVar[str] = "journaled"
     reports: int
     checkpoints: int
+    settled: int = 0
+    settled_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,6 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
     wanted: dict[str, dict[str, object]] = {
         "best": {"checkpoint_policy": "best"},
         "largest": {"checkpoint_policy": "best", "smaller_is_better": False},
-        "period": {"checkpoint_policy": "none", "checkpoint_period": 5, "checkpoint_period_unit": "batches"},
     }
     saved = {}
     for name, spec in wanted.items():
@@ -154,7 +153,7 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
         await eventually(lambda run=run: state_of(platform, run) == "exited")  # type: ignore[misc]
         await eventually(lambda run=run: len(platform.saved_of(run)) == 2)  # type: ignore[misc]
         saved[name] = [upload.step for upload in platform.saved_of(run)]
-    assert saved == {"best": [3, 9], "largest": [3, 4], "period": [5, 10]}
+    assert saved == {"best": [3, 9], "largest": [3, 4]}
     platform.best = 1.5
     again = platform.allocation(
         "due again", code, (Member(worker="w1", slots=1),), run_number=2, spec=wanted["best"]
@@ -162,3 +161,29 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
     await platform.desire("w1", again)
     await eventually(lambda: state_of(platform, again) == "exited")
     await eventually(lambda: [upload.step for upload in platform.saved_of(again)] == [9])
+
+
+LONGER = """
+import time, muster
+trial = muster.trial()
+for step in range(1, 41):
+    time.sleep(0.05)
+    if trial.should_checkpoint(step, validated=False):
+        with trial.checkpoint(step) as folder:
+            (folder / "step").write_text(str(step))
+"""
+
+
+async def test_a_checkpoint_is_asked_for_so_early_that_it_is_stored_within_the_period(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    """The worker tells the rank how long it took; until then nobody knows."""
+    code = platform.add_code(code_in(tmp_path, LONGER))
+    period = {"checkpoint_policy": "none", "checkpoint_period": 20, "checkpoint_period_unit": "batches"}
+    run = platform.allocation("due early", code, (Member(worker="w1", slots=1),), spec=period)
+    await platform.desire("w1", run)
+    await eventually(lambda: state_of(platform, run) == "exited")
+    await eventually(lambda: len(platform.saved_of(run)) == 2)
+    first, second = (upload.step for upload in platform.saved_of(run))
+    assert first == 20
+    assert 30 <= second < 40

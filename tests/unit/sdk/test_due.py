@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, strategies as st
 
 import muster
 from muster import wire
@@ -25,7 +26,7 @@ def test_validations_make_one_due_by_the_policy(policy: str, expected: list[int]
         due.on_validation({"loss": loss})
         if due.is_due(step, step, is_ending=False):
             asked.append(step)
-            due.on_saved(step, step)
+            due.on_written(step, step, step, step)
     assert asked == expected
 
 
@@ -34,7 +35,7 @@ def test_what_was_best_stays_due_until_it_is_saved() -> None:
     due.on_validation({"accuracy": 0.5})
     due.on_validation({"accuracy": 0.4})
     assert due.is_due(2, 2, is_ending=False)
-    due.on_saved(2, 2)
+    due.on_written(1, 2, 2, 2)
     due.on_validation({"accuracy": 0.5, "other": 1.0})
     assert not due.is_due(3, 3, is_ending=False)
 
@@ -109,3 +110,32 @@ def test_before_the_end_what_is_not_saved_is(trial: Trial) -> None:
     trial._stopping = True
     assert not trial.should_checkpoint(3)
     assert trial.should_checkpoint(4)
+
+
+@given(st.integers(20, 200), st.lists(st.floats(0.5, 1.0), min_size=100, max_size=100), st.floats(0.1, 9.0))
+def test_a_period_counts_from_store_to_store(period: int, parts: list[float], longest: float) -> None:
+    """A failure may come at any step; what it costs is all since the newest checkpoint that had arrived."""
+    due, step_s, stored = Due("none", period, "loss", smaller_is_better=True), 0.1, [0]
+    on_way: list[tuple[float, int, int, float]] = []
+    due.begin(0)
+    for step in range(1, 6 * period):
+        now = step * step_s
+        while on_way and on_way[0][0] <= now:
+            _, number, at, after = on_way.pop(0)
+            stored.append(at)
+            due.on_settled(number, after, step, now)
+        if len(stored) > 1:
+            assert step - stored[-1] <= period
+        if due.is_due(step, step, is_ending=False):
+            number = len(stored) + len(on_way)
+            after = min(longest, period * step_s / 5) * parts[number % len(parts)]
+            on_way.append((now + after, number, step, after))
+            due.on_written(number, step, step, now)
+
+
+def test_a_slow_store_is_asked_twice_in_a_period_at_most() -> None:
+    due = Due("none", 100, "loss", smaller_is_better=True)
+    due.on_written(1, 100, 100, 10.0)
+    due.on_settled(1, 50.0, 700, 70.0)
+    assert not due.is_due(149, 149, is_ending=False)
+    assert due.is_due(150, 150, is_ending=False)
