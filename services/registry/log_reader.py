@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
+
+import numpy as np
 
 from services.registry.core.logs.lines import Block, KeptLine, Part
 from services.registry.core.logs.matching import Matcher
@@ -43,30 +45,52 @@ class Found:
     """Wanted lines in order, and the number of the last line that was looked at for them."""
 
     upto: int
+    most: int
     lines: list[KeptLine] = field(default_factory=list)
     size: int = 0
 
-    def take(self, lines: list[KeptLine]) -> None:
-        """Add lines."""
+    def take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
+        """Add those of a block's lines; `first` is the number of the block's first."""
+        lines = block().lines(places[: self.most - len(self.lines)])
         self.lines += lines
         self.size += sum(len(line.text) + LINE_BYTES for line in lines)
 
-    def is_full(self, most: int) -> bool:
+    @property
+    def is_full(self) -> bool:
         """Whether it is enough for a page."""
-        return len(self.lines) >= most or self.size >= FOUND_BYTES
+        return len(self.lines) >= self.most or self.size >= FOUND_BYTES
+
+
+@dataclass(slots=True)
+class FoundNumbers(Found):
+    """The numbers of all wanted lines, in order; nothing else of them is read, so that none is one too many."""
+
+    numbers: list[int] = field(default_factory=list)
+
+    def take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
+        """Add the numbers of those lines."""
+        self.numbers += (first + places).tolist()
+
+
+Finds_co = TypeVar("Finds_co", bound=Found, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Search(Generic[Finds_co]):
     """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next part, of about 1 MiB."""
 
     matcher: Matcher
     most: int
     is_over: Callable[[], bool]
+    finds: type[Finds_co]
+
+    def begin(self, upto: int) -> Finds_co:
+        """Nothing yet of what is looked for."""
+        return self.finds(upto, self.most)
 
     def is_done(self, found: Found) -> bool:
         """Whether to stop with what was found."""
-        return found.is_full(self.most) or self.is_over()
+        return found.is_full or self.is_over()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +101,15 @@ class Piece:
     after: int
     stored: StoredObject | None
 
+    @property
+    def first(self) -> int:
+        """The number of the first line that is looked at."""
+        return max(self.after + 1, self.stored.first if self.stored else 0)
+
 
 def pieces_of(log: TrialLog, after: int) -> list[Piece]:
     """What is to be looked through of a trial's log, in order."""
-    pieces = [Piece(log, after, one) for one in log.objects]
+    pieces = [Piece(log, after, one) for one in log.objects if one.following > after + 1]
     hot = max(after, log.packed - 1)
     return [*pieces, Piece(log, hot, None)] if hot < log.next - 1 else pieces
 
@@ -97,32 +126,35 @@ class LogReader:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def look(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
+    async def look(self, tenant: TenantId, piece: Piece, search: Search[Finds_co]) -> Finds_co:
         """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
+        found = search.begin(piece.after)
         if piece.stored is not None:
-            return await self._look_object(piece.stored, piece.after, search)
-        return await self._look_chunks(tenant, piece, search)
+            await self._look_object(piece.stored, piece.after, search, found)
+        else:
+            await self._look_chunks(tenant, piece, search, found)
+        return found
 
-    async def _look_object(self, stored: StoredObject, after: int, search: Search) -> Found:
-        found = Found(stored.following - 1)
+    async def _look_object(
+        self, stored: StoredObject, after: int, search: Search[Found], found: Found
+    ) -> None:
+        found.upto = stored.following - 1
         if self._contents.has_copy(stored) and await self.run(
             lambda: self._look_copy(stored, after, search, found)
         ):
-            return found
+            return
         async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
             if await self.run(lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
-                break
-        return found
+                return
 
-    def _look_copy(self, stored: StoredObject, after: int, search: Search, found: Found) -> bool:
+    def _look_copy(self, stored: StoredObject, after: int, search: Search[Found], found: Found) -> bool:
         """In one of the threads, all of it; False where there is no copy that can be read."""
         parts = self._contents.copies(stored, after)
         if parts is not None:
             search_parts(stored, parts, after, search, found)
         return parts is not None
 
-    async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
-        found = Found(piece.after)
+    async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search[Found], found: Found) -> None:
         lines = LINES_PER_READ if search.matcher.is_choosy else max(search.most, 1_000)
         while found.upto < piece.log.next - 1:
             async with self._units.tenant(tenant) as unit:
@@ -135,11 +167,10 @@ class LogReader:
             else:
                 await self.run(lambda: search_chunks(chunks, search, found))  # noqa: B023 - run at once
             if search.is_done(found):
-                break
-        return found
+                return
 
     async def _look_between(
-        self, tenant: TenantId, trial: UUID, before: int, search: Search, found: Found
+        self, tenant: TenantId, trial: UUID, before: int, search: Search[Found], found: Found
     ) -> None:
         """Lines that no chunk has any more: packed since the plan, or gone."""
         async with self._units.tenant(tenant) as unit:
@@ -148,9 +179,7 @@ class LogReader:
             )
         for stored in known[0].objects if known else ():
             if stored.first < before:
-                here = await self._look_object(stored, found.upto, search)
-                found.upto = here.upto
-                found.take(here.lines)
+                await self._look_object(stored, found.upto, search, found)
                 if search.is_done(found):
                     return
         found.upto = max(found.upto, before - 1)
@@ -179,33 +208,32 @@ async def in_order(
 
 
 def search_parts(
-    stored: StoredObject, parts: Sequence[Part], after: int, search: Search, found: Found
+    stored: StoredObject, parts: Sequence[Part], after: int, search: Search[Found], found: Found
 ) -> bool:
     """Look through an object's parts until the search is done; through one at least. Returns whether it is done."""
     for part in parts:
         texts = part.texts()
         whole = cache(partial(part.block, texts))
         places = search.matcher.places(texts, whole)
-        places = places[places > after - part.first][: search.most - len(found.lines)]
+        places = places[places > after - part.first]
         if len(places):
-            found.take(whole().lines(places))
+            found.take(part.first, places, whole)
         if search.is_done(found):
             last = min(part.first + len(texts), stored.following) - 1
-            found.upto = found.lines[-1].number if found.is_full(search.most) else last
+            found.upto = found.lines[-1].number if found.is_full else last
             return True
     return False
 
 
-def search_chunks(chunks: Iterable[StoredChunk], search: Search, found: Found) -> None:
+def search_chunks(chunks: Iterable[StoredChunk], search: Search[Found], found: Found) -> None:
     """Look through chunks that follow what was looked through before, until that is done; through one chunk at least."""
     for chunk in chunks:
         block = Block.of(chunk.first, chunk.run_number, chunk.rows())
         places = search.matcher.places(block.texts, lambda: block)  # noqa: B023 - asked at once
-        places = places[places > found.upto - chunk.first][: search.most - len(found.lines)]
-        found.take(block.lines(places))
+        found.take(chunk.first, places[places > found.upto - chunk.first], lambda: block)  # noqa: B023 - asked at once
         found.upto = chunk.following - 1
         if search.is_done(found):
-            if found.is_full(search.most):
+            if found.is_full:
                 found.upto = found.lines[-1].number
             return
 

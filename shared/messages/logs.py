@@ -22,11 +22,16 @@ class StoredLine(Record):
 
 
 class LogPage(BaseModel):
-    """`next` is the cursor after what was looked through, which may be further where nothing more was found; `ended` says that no more can come."""
+    """`next` is the cursor after what was looked through, which may be further where nothing more was found; `ended` says that no more can come.
+
+    `tail` and `before`: the last lines that were asked for are not found yet, so many of them lie before that line; ask again with both.
+    """
 
     lines: tuple[StoredLine, ...]
     next: int
     ended: bool = False
+    tail: int | None = None
+    before: int | None = None
 
 
 class LineFilter(Record):
@@ -42,13 +47,14 @@ class LineFilter(Record):
 
 
 class GetLogs(LineFilter, Query[LogPage], owner="registry", name="logs"):
-    """Lines of one trial."""
+    """Lines of one trial; with `tail` from where so many of the wanted ones are left, of those before a line where `before` says so."""
 
     trial_id: TrialId
     after: int = 0
     limit: int = 1000
     run_number: int | None = None
     tail: int | None = None
+    before: int | None = None
 
 
 class FoundLine(StoredLine):

@@ -76,7 +76,7 @@ class LinePage(LineFilter):
 
 
 class LogFilter(LineFilter):
-    """Which lines; `tail` begins that many lines (per trial) before the end."""
+    """Which lines; with `tail` only so many of them, the last (of each trial)."""
 
     tail: Annotated[int | None, Field(ge=1, le=1000)] = None
 

@@ -23,6 +23,7 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.patience import Patience
 from services.gateway.operations.render import render_line
 from services.gateway.store import experiments as store
+from shared.expressions.fields import Position
 from shared.ids import TrialId
 from shared.messages import logs as messages
 from shared.messages.logs import GetLogs, StoredLine
@@ -35,51 +36,64 @@ _LOOKED_S = 2.0
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial whose log is read, and how far."""
+    """A trial whose log is read, and how far: behind a line; where `tail` says so, from where so many wanted ones are left of those before a line."""
 
     id: UUID
     number: int
     after: int = 0
+    tail: int | None = None
+    before: int | None = None
     ended: bool = False
+
+    @property
+    def place(self) -> Position:
+        """How far, as a cursor keeps it."""
+        return [self.after, self.tail, self.before]
+
+    def move(self, page: messages.LogPage) -> bool:
+        """Go behind a page; whether more may be there: also where it has no lines, because its time was up."""
+        goes_on = (page.next > self.after or page.tail is not None) and not page.ended
+        self.after, self.tail, self.before = max(self.after, page.next), page.tail, page.before
+        self.ended = page.ended
+        return goes_on
 
 
 async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
     """Lists lines of a trial's log, oldest first."""
     position = read_cursor(call, request, request.cursor)
     row = await find_trial(call, request.trial)
-    trial = _Trial(row.id, row.number, int(str(position[0])) if position else 0)
-    page = await _ask(call, trial, request, request.limit, None if position else request.tail)
+    trial = _trial_at(row, position or [0, request.tail])
+    page = await _ask(call, trial, request, request.limit)
     lines = [_line(trial, line) for line in page.lines]
-    following = make_cursor(call, request, [page.next]) if _goes_on(trial, page) else None
+    following = make_cursor(call, request, trial.place) if trial.move(page) else None
     return LogPage(items=lines, next_cursor=following)
 
 
 async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -> LogPage:
     """Lists lines of the logs of an experiment's trials, trial by trial."""
     position = read_cursor(call, request, request.cursor)
-    number, after = (int(str(position[0])), int(str(position[1]))) if position else (0, 0)
+    begin: Position = [0, request.tail]
+    number, *place = position or [0, *begin]
     experiment = await find_experiment(call, request.experiment)
     lines: list[LogLine] = []
     now = call.doors.clock.monotonic
     until_s = now() + _LOOKED_S
     while len(lines) < request.limit and now() < until_s:
         async with call.connection() as connection:
-            rows = await store.load_trials(connection, experiment.id, store.ALL, number - 1, 1)
+            rows = await store.load_trials(connection, experiment.id, store.ALL, int(str(number)) - 1, 1)
         if not rows:
             return LogPage(items=lines)
-        trial = _Trial(rows[0].id, rows[0].number)
-        trial.after = after if trial.number == number else 0
-        wanted = request.limit - len(lines)
-        page = await _ask(call, trial, request, wanted, None if trial.after else request.tail)
+        trial = _trial_at(rows[0], place if rows[0].number == number else begin)
+        page = await _ask(call, trial, request, request.limit - len(lines))
         lines += [_line(trial, line) for line in page.lines]
-        number, after = (trial.number, page.next) if _goes_on(trial, page) else (trial.number + 1, 0)
-    return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, after]))
+        number, place = (trial.number, trial.place) if trial.move(page) else (trial.number + 1, begin)
+    return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, *place]))
 
 
 async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> AsyncIterator[LogLine]:
     """Streams a trial's log until the trial has ended."""
     row = await find_trial(call, request.trial)
-    trial = _Trial(row.id, row.number)
+    trial = _Trial(row.id, row.number, tail=request.tail)
     _resume(call.last_event_id or request.after, [trial])
     patience = Patience(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
@@ -105,7 +119,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                     connection, experiment.id, store.ALL, _last(trials), _TRIALS_AT_ONCE
                 )
             for row in rows:
-                trials[row.number] = _Trial(row.id, row.number)
+                trials[row.number] = _Trial(row.id, row.number, tail=request.tail)
             if after and trials:
                 _resume(after, list(trials.values()))
                 after = None
@@ -123,33 +137,24 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
-    while True:
-        tail = request.tail if not trial.after else None
-        page = await _ask(call, trial, request, _FOLLOWED, tail)
+    goes_on = True
+    while goes_on:
+        page = await _ask(call, trial, request, _FOLLOWED)
         for line in page.lines:
             yield _line(trial, line)
-        goes_on = _goes_on(trial, page)
-        trial.after, trial.ended = max(trial.after, page.next), page.ended
-        if not goes_on:
-            return
+        goes_on = trial.move(page)
 
 
-async def _ask(
-    call: Call, trial: _Trial, request: LogFilter, limit: int, tail: int | None
-) -> messages.LogPage:
+async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> messages.LogPage:
     question = GetLogs(
         trial_id=TrialId(trial.id),
         after=trial.after,
         limit=limit,
-        tail=tail,
+        tail=trial.tail,
+        before=trial.before,
         **filter_of(request).model_dump(),
     )
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
-
-
-def _goes_on(trial: _Trial, page: messages.LogPage) -> bool:
-    """Whether more may be there: also where a page has no lines, because its time was up."""
-    return page.next > trial.after and not page.ended
 
 
 def filter_of(request: LineFilter) -> messages.LineFilter:
@@ -184,7 +189,13 @@ def _resume(after: str | None, trials: list[_Trial]) -> None:
         raise Rejected("cursor_invalid", "this is not the cursor of a log line", "after")
     for trial in trials:
         if trial.number == int(number):
-            trial.after = int(cursor)
+            trial.after, trial.tail = int(cursor), None
+
+
+def _trial_at(row: Any, place: Position) -> _Trial:
+    """A trial whose log was read so far; a cursor of the version before says less of it."""
+    after, tail, before = (None if one is None else int(str(one)) for one in (*place, None, None)[:3])
+    return _Trial(row.id, row.number, after or 0, tail, before)
 
 
 def _last(trials: dict[int, Any]) -> int | None:

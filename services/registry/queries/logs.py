@@ -11,7 +11,9 @@ from services.registry.core.logs.matching import Matcher, Wanted
 from services.registry.log_reader import (
     FOUND_BYTES,
     LINE_BYTES,
+    Finds_co,
     Found,
+    FoundNumbers,
     LogReader,
     Piece,
     Search,
@@ -62,13 +64,18 @@ class LogQueries:
             driver = Driver.of(unit.connection)
             over = await trials.load_end(unit.connection, query.trial_id)
             after = query.after
-            if query.tail is not None:
+            if query.tail is not None and not matcher.is_choosy:
                 after = max(after, await logs.load_head(driver, query.trial_id) - 1 - query.tail)
             known = await log_objects.load_logs(driver, {query.trial_id: after}, matcher)
             is_over = over is not None and over + LATE_LOGS <= unit.now
-        upto = head = max(after, known[0].next - 1) if known else after
-        pieces = pieces_of(known[0], after) if known else []
-        async for _, found in self._look(ask.tenant, _each(_HERE, pieces), matcher, page):
+        log = known[0] if known else TrialLog(query.trial_id, 0, 0, ())
+        if query.tail and matcher.is_choosy:
+            after, missing = await self._seek(ask.tenant, log, query, matcher, page)
+            if missing:
+                return LogPage(lines=(), next=query.after, tail=missing, before=after + 1)
+        upto = head = max(after, log.next - 1)
+        search = Search(matcher, page.limit, lambda: page.is_over, Found)
+        async for _, found in self._look(ask.tenant, _each(_HERE, pieces_of(log, after)), search):
             upto = page.take(_HERE, found)
             if page.is_over and upto < head:
                 break
@@ -80,6 +87,23 @@ class LogQueries:
             ended=is_over and upto >= head,
         )
 
+    async def _seek(
+        self, tenant: TenantId, log: TrialLog, query: GetLogs, matcher: Matcher, page: "_Page"
+    ) -> tuple[int, int]:
+        """Return behind which line the last wanted ones are, and how many of them are before it: none unless the time was up."""
+        before, missing = query.before or log.next, query.tail or 0
+        pieces = [piece for piece in reversed(pieces_of(log, query.after)) if piece.first < before]
+        search = Search(matcher, page.limit, lambda: False, FoundNumbers)
+        async for (_, piece), found in self._look(tenant, _each(_HERE, pieces), search):
+            numbers = [number for number in found.numbers if number < before][-missing:]
+            missing -= len(numbers)
+            if not missing:
+                return numbers[0] - 1, 0
+            before = piece.first
+            if page.is_over:
+                return before - 1, missing
+        return query.after, 0
+
     async def on_search(self, ask: Ask, query: SearchLogs) -> FoundLines:
         """Lines that match; as many as fit, or as are found in the time."""
         matcher = Matcher(_wanted(query))
@@ -88,7 +112,8 @@ class LogQueries:
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)
-            async for (place, _), found in self._look(ask.tenant, works, matcher, page):
+            search = Search(matcher, page.limit, lambda: page.is_over, Found)
+            async for (place, _), found in self._look(ask.tenant, works, search):
                 line = page.take(place, found)
                 if page.is_over:
                     following = _write_place(place, line)
@@ -96,11 +121,9 @@ class LogQueries:
         return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
 
     async def _look(
-        self, tenant: TenantId, works: AsyncIterator[Work], matcher: Matcher, page: "_Page"
-    ) -> AsyncIterator[tuple[Work, Found]]:
-        search = Search(matcher, page.limit, lambda: page.is_over)
-
-        def look(work: Work) -> asyncio.Future[Found]:
+        self, tenant: TenantId, works: AsyncIterator[Work], search: Search[Finds_co]
+    ) -> AsyncIterator[tuple[Work, Finds_co]]:
+        def look(work: Work) -> asyncio.Future[Finds_co]:
             return asyncio.ensure_future(self._reader.look(tenant, work[1], search))
 
         async for work, found in in_order(works, look):

@@ -208,6 +208,37 @@ async def test_a_page_without_lines_is_no_end_where_the_time_was_up(
     assert trial.number == 1
 
 
+async def test_the_last_lines_are_looked_for_until_they_are_found(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    """The registry answers before it has come to where they begin: it is asked again for those before."""
+    made, _ = await with_trials(api, others, 1)
+    asked: list[tuple[int, int | None, int | None]] = []
+
+    def look(ask: Any, query: GetLogs) -> LogPage:
+        asked.append((query.after, query.tail, query.before))
+        if query.tail == 2:
+            return LogPage(lines=(), next=0, tail=1, before=500)
+        line = StoredLine(cursor=300, run_number=1, rank=0, stream="stdout", time_ms=0, text="rare")
+        return LogPage(lines=(line,) if query.tail else (), next=800, ended=query.tail is None)
+
+    others.say(GetLogs, look)
+    path = f"/v1/trials/{made['number']}.1/logs"
+    for shown in (path, f"/v1/experiments/{made['number']}/logs"):
+        params: dict[str, Any] = {"contains": "rare", "tail": 2}
+        texts = list[str]()
+        while True:
+            page = (await api.get(shown, params=params)).json()
+            texts += [line["text"] for line in page["items"]]
+            if page["next_cursor"] is None:
+                break
+            params["cursor"] = page["next_cursor"]
+        assert (texts, asked) == (["rare"], [(0, 2, None), (0, 1, 500), (800, None, None)])
+        asked.clear()
+    async with events(api, f"{path}/follow", params={"contains": "rare", "tail": 2}) as stream:
+        assert orjson.loads((await stream.next())["data"])["text"] == "rare"
+
+
 def storage_hint(trial: UUID, cursor: int) -> Any:
     from shared.messages.base import Hint
 

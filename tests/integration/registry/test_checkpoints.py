@@ -85,7 +85,7 @@ async def test_what_never_fits_is_corrupt_and_the_one_before_is_restored(
     bad = CheckpointId(new_id(CLOCK))
     for attempt in range(3):
         links = await around.upload(run, bad, 2, 20, manifest(files), bound=bound)
-        await tried(links.files, files | {"empty": b"not empty"})
+        await tried(links.files, files | {"small": b"as it was not announced"})
         committed = await around.commit(run, bad)
         assert committed.state == ("corrupt" if attempt == 2 else "uploading")
     assert await events(around, "corrupt", bad) == 1

@@ -1,6 +1,7 @@
 """Log lines behind marks: read in the order of their commits, in pages, until the trial is over."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,22 @@ async def test_a_page_is_full_unless_the_log_is_at_its_end(around: Platform) -> 
     assert [line.text for line in matching.lines] == ["line 10", "line 20"]
     rest = await around.ask(GetLogs(trial_id=run.trial, limit=40, after=matching.next, contains="0"))
     assert ([line.cursor for line in rest.lines], rest.next) == ([30, 40, 50, 60], 60)
+
+
+async def test_the_last_lines_are_the_last_wanted_ones(around: Platform) -> None:
+    run = around.scheduler.grant()
+    for first in range(1, 61):
+        await around.lines(run, first, [f"line {first}"])
+
+    async def last(tail: int, **wanted: Any) -> list[int]:
+        page = await around.ask(GetLogs(trial_id=run.trial, tail=tail, **wanted))
+        assert page.next == 60
+        return [line.cursor for line in page.lines]
+
+    assert await last(2, contains="line 1") == [18, 19]
+    assert await last(2, pattern="1$", before=51) == [31, 41, 51]
+    assert await last(100, contains="line 1") == [1, *range(10, 20)]
+    assert await last(3, rank=1) == []
 
 
 async def test_a_log_ends_with_its_trial(around: Platform) -> None:

@@ -22,7 +22,7 @@ FILES = {"model.pt": b"weights" * 1000, "optimizer/state.bin": b"moments" * 500,
 
 def fresh(size: int = 700) -> dict[str, bytes]:
     """Files whose contents nobody has sent before, so that each gets a link."""
-    return {"model.pt": os.urandom(size), "optimizer/state.bin": os.urandom(size), "empty": os.urandom(1)}
+    return {"model.pt": os.urandom(size), "optimizer/state.bin": os.urandom(size), "small": os.urandom(16)}
 
 
 def manifest(files: dict[str, bytes]) -> list[FileEntry]:

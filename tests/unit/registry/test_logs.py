@@ -61,7 +61,8 @@ def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
     parts = parts_of(1, pack([Block.of(1, 1, rows)]).content)
     upto, found, pages = 0, list[int](), 0
     while upto < 2000:
-        here, search = Found(2000), Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True)
+        search = Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True, Found)
+        here = search.begin(2000)
         search_parts(stored, [part for part in parts if part.first > upto], upto, search, here)
         assert upto < here.upto < upto + 1000
         upto, pages = here.upto, pages + 1
