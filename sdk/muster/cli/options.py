@@ -62,7 +62,8 @@ MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago
 Since = Annotated[str | None, typer.Option("--since", help=f"Only lines of then or later. {MOMENT}")]
 Until = Annotated[str | None, typer.Option("--until", help=f"Only lines of before that. {MOMENT}")]
 Tail = Annotated[
-    int | None, typer.Option("--tail", min=1, max=1000, help="Only this many of them, the last of each trial.")
+    int | None,
+    typer.Option("--tail", min=1, max=1000, help="Only this many of them, the last of each trial."),
 ]
 ExperimentStates = Annotated[
     list[str] | None,
