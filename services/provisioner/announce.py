@@ -21,6 +21,10 @@ def changed(one: Instance) -> InstanceChanged:
         price_per_hour=one.price_per_hour,
         launched_at=one.launched_at,
         ended_at=one.ended_at,
+        machine_kind=one.machine_kind,
+        zone=one.zone,
+        purchase=one.purchase,
+        since=one.since,
     )
 
 

@@ -24,7 +24,7 @@ InstanceState = Literal[
 
 
 class InstanceChanged(Event, entity="instance", happened="changed", key="instance_id"):
-    """provisioner → gateway, scheduler."""
+    """provisioner → gateway, scheduler. `machine_kind`, `zone`, `purchase`: as what it was rented; `since`: when it came into its state."""
 
     instance_id: InstanceId
     version: int
@@ -37,6 +37,10 @@ class InstanceChanged(Event, entity="instance", happened="changed", key="instanc
     price_per_hour: float = 0.0
     launched_at: datetime | None = None
     ended_at: datetime | None = None
+    machine_kind: str = ""
+    zone: str | None = None
+    purchase: Literal["on_demand", "spot"] = "on_demand"
+    since: datetime | None = None
 
 
 class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):

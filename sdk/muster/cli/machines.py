@@ -9,7 +9,7 @@ from muster.cli.machine_options import FIELDS, defining
 from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, table
 from muster.cli.pool import Name, pools
-from muster.cli.rented import offers_table, pool_facts
+from muster.cli.rented import machine_words, offers_table, pool_facts
 from muster.cli.usage import moment_of
 from muster.errors import NotFound, Rejected
 
@@ -88,21 +88,13 @@ def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = N
         every = client.cluster.instances(filter=filter_ or "", sort=sort or "").all()
     found = [one for one in every if pool in (None, one.pool)]
     columns = (
-        "instance",
-        "worker",
-        "pool",
-        "provider",
-        "state",
-        ">slots",
-        ">an hour",
-        "launched",
-        "ended",
-        "why",
+        *("instance", "worker", "pool", "provider", "machine", "state", ">slots", ">an hour", ">cost"),
+        *("launched", "ended", "why"),
     )
     rows = (
         (
-            one.id, one.worker, one.pool, one.driver, one.state, one.slots, number(one.price_per_hour),
-            one.launched_at, one.ended_at, one.reason,
+            one.id, one.worker, one.pool, one.driver, machine_words(one), one.state, one.slots,
+            number(one.price_per_hour), f"{one.cost:,.2f}", one.launched_at, one.ended_at, one.reason,
         )
         for one in found
     )  # fmt: skip

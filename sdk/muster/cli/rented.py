@@ -7,7 +7,7 @@ from muster.cli.output import number, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muster.client.models import MachineOffer, MachinePool
+    from muster.client.models import InstanceRecord, MachineOffer, MachinePool
 
 
 def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
@@ -31,7 +31,7 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
         *([("reserve", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
         *([("spent", f"{spent}{budget} this month")] if spent is not None else []),
         *(
-            (f"held: {_where(offer)}", f"{offer.held}, until {offer.held_until:%H:%M:%S} UTC")
+            (f"held: {machine_words(offer)}", f"{offer.held}, until {offer.held_until:%H:%M:%S} UTC")
             for offer in held
         ),
         *([("trouble", found.fault)] if found.fault else []),
@@ -51,6 +51,7 @@ def offers_table(found: "Sequence[MachineOffer]") -> None:
     table(columns, rows, "no kinds: the provisioner has no catalogue (MUSTER_PROVISIONER__CATALOGUE)")
 
 
-def _where(offer: "MachineOffer") -> str:
-    spot = "spot " if offer.purchase == "spot" else ""
-    return f"{spot}{offer.kind}" + (f" in {offer.zone}" if offer.zone else "")
+def machine_words(one: "MachineOffer | InstanceRecord") -> str:
+    """As the provisioner's own words: `spot g5.xlarge in us-east-1a`."""
+    spot = "spot " if one.purchase == "spot" else ""
+    return f"{spot}{one.kind}" + (f" in {one.zone}" if one.zone else "")

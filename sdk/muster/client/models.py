@@ -492,6 +492,13 @@ class WorkerPage(Resource):
     next_cursor: str | None = None
 
 
+class Purchase(StrEnum):
+    """How a machine is rented: until it is given back, or until its provider takes it back."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+
+
 class InstanceRecord(Resource):
     """A machine that the provisioner rents or started."""
 
@@ -505,6 +512,11 @@ class InstanceRecord(Resource):
     price_per_hour: float = 0.0
     launched_at: datetime | None = None
     ended_at: datetime | None = None
+    kind: str = Field(default="", description="As its provider names it.")
+    zone: str | None = None
+    purchase: Purchase = Purchase.ON_DEMAND
+    since: datetime | None = Field(default=None, description="When it came into its state.")
+    cost: float = Field(default=0.0, description="From its launch to its end, or up to now.")
 
 
 class InstancePage(Resource):
@@ -848,13 +860,6 @@ class OfferOrder(StrEnum):
 
     CHEAPEST = "cheapest"
     GIVEN = "given"
-
-
-class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
 
 
 class MachineOffer(Resource):

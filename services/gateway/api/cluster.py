@@ -15,6 +15,7 @@ from services.gateway.api.base import (
     Request,
     Resource,
 )
+from services.gateway.api.machines import Purchase
 from shared.expressions.fields import Listing
 from shared.messages.queue import QUEUE
 
@@ -119,6 +120,11 @@ class InstanceRecord(Resource):
     price_per_hour: float = 0.0
     launched_at: datetime | None = None
     ended_at: datetime | None = None
+    kind: str = Field(default="", description="As its provider names it.")
+    zone: str | None = None
+    purchase: Purchase = Purchase.ON_DEMAND
+    since: datetime | None = Field(default=None, description="When it came into its state.")
+    cost: float = Field(default=0.0, description="From its launch to its end, or up to now.")
 
 
 class InstancePage(Resource):
@@ -133,8 +139,8 @@ class ListInstancesRequest(ListRequest):
 
     listing = Listing.of(
         InstanceRecord,
-        *("pool", "worker", "driver", "state", "slots", "reason", "price_per_hour"),
-        *("launched_at", "ended_at"),
+        *("pool", "worker", "driver", "kind", "zone", "purchase", "state", "slots", "reason"),
+        *("price_per_hour", "since", "launched_at", "ended_at"),
         usual="-id",
     )
 

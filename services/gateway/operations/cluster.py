@@ -46,8 +46,10 @@ async def list_instances(call: Call, request: ListInstancesRequest) -> InstanceP
     wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
         found = await registry.load_instances(connection, wanted)
+    now = call.doors.clock.now()
     return InstancePage(
-        items=[render_instance(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+        items=[render_instance(row, now) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 

@@ -94,7 +94,7 @@ async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRe
         raise NotFound(
             f"instance {request.instance}", hint="it is so new that it is not listed yet; ask again"
         )
-    return render_instance(row).model_copy(update={"state": ended.state})
+    return render_instance(row, call.doors.clock.now()).model_copy(update={"state": ended.state})
 
 
 async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCosts:

@@ -1,6 +1,9 @@
 """From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
 
+from datetime import datetime
+
 from services.gateway.api import cluster, pools
+from services.gateway.api.machines import Purchase
 from services.gateway.operations.render import Row, part_of
 from shared.messages import instances as instance_messages
 from shared.messages.pools import PoolView
@@ -39,7 +42,8 @@ def render_pool(view: PoolView) -> pools.Pool:
     )
 
 
-def render_instance(row: Row) -> cluster.InstanceRecord:
+def render_instance(row: Row, now: datetime) -> cluster.InstanceRecord:
+    """As it was last told; its cost is reckoned up to `now`, or to its end."""
     changed = instance_messages.InstanceChanged.model_validate(row.changed)
     return cluster.InstanceRecord(
         id=changed.instance_id,
@@ -52,7 +56,20 @@ def render_instance(row: Row) -> cluster.InstanceRecord:
         price_per_hour=changed.price_per_hour,
         launched_at=changed.launched_at,
         ended_at=changed.ended_at,
+        kind=changed.machine_kind,
+        zone=changed.zone,
+        purchase=Purchase(changed.purchase),
+        since=changed.since,
+        cost=_cost_of(changed, now),
     )
+
+
+def _cost_of(one: instance_messages.InstanceChanged, now: datetime) -> float:
+    """As the ledger counts; a machine that was never launched costs nothing, and one whose launch is told by a clock ahead of ours not less."""
+    if one.launched_at is None:
+        return 0.0
+    stood = (one.ended_at or now) - one.launched_at
+    return max(0.0, stood.total_seconds()) / 3600.0 * one.price_per_hour
 
 
 def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:

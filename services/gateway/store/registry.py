@@ -15,9 +15,16 @@ from shared.messages.instances import InstanceChanged
 _TOLD = instance.c.changed
 INSTANCES = Cells(
     instance,
-    {name: _TOLD[name].as_string() for name in ("pool", "worker", "driver", "state", "reason")}
+    {
+        name: _TOLD[name].as_string()
+        for name in ("pool", "worker", "driver", "state", "reason", "zone", "purchase")
+    }
+    | {"kind": _TOLD["machine_kind"].as_string()}
     | {"slots": _TOLD["slots"].as_integer(), "price_per_hour": _TOLD["price_per_hour"].as_float()}
-    | {name: cast(_TOLD[name].as_string(), DateTime(timezone=True)) for name in ("launched_at", "ended_at")},
+    | {
+        name: cast(_TOLD[name].as_string(), DateTime(timezone=True))
+        for name in ("since", "launched_at", "ended_at")
+    },
 )
 """What of a machine a list can go by."""
 

@@ -168,6 +168,7 @@ async def test_people_machines_versions_webhooks_and_records_are_chosen_as_they_
         )),
         (cluster.InstanceRecord, cluster.ListInstancesRequest, "/v1/instances", "worker contains list-", (
             ("price_per_hour > 0.5", "-slots"), ("ended_at is absent and state = ready", "price_per_hour"),
+            ("purchase = on_demand and zone is absent", "kind,-slots"),
             (f'launched_at <= "{NOW.isoformat()}"', "-ended_at,slots"), ("reason is absent", ""),
         )),
         (audit.AuditRecord, audit.ListAuditRequest, "/v1/audit", "operation in (CreateGroup, EditUser)", (

@@ -79,14 +79,23 @@ async def test_workers_pools_and_instances_are_listed(api: httpx.AsyncClient, ot
             "driver": "local",
             "state": "ready",
             "slots": 1,
+            "machine_kind": "g5.xlarge",
+            "zone": "us-east-1a",
+            "purchase": "spot",
+            "price_per_hour": 0.5,
+            "launched_at": NOW - timedelta(hours=3),
+            "ended_at": NOW - timedelta(hours=1),
         }
     )
     await others.announce("provisioner", SITE, changed)
 
-    async def listed() -> bool:
-        return len((await api.get("/v1/instances")).json()["items"]) == 1
+    async def listed() -> list[Any]:
+        found = await api.get("/v1/instances", params={"filter": "zone = us-east-1a and purchase = spot"})
+        return list(found.json()["items"])
 
     await eventually(listed)
+    (one,) = await listed()
+    assert (one["kind"], one["purchase"], one["cost"]) == ("g5.xlarge", "spot", 1.0), "two hours at 0.5"
 
 
 async def test_the_queue_and_its_reasons_are_told(api: httpx.AsyncClient, others: Others) -> None:

@@ -21,6 +21,7 @@ POOL: dict[str, Any] = {
 INSTANCE = {
     "id": ID, "pool": "burst", "worker": "w-1", "driver": "aws", "state": "ready", "slots": 1, "reason": None,
     "price_per_hour": 0.3, "launched_at": "2026-11-22T11:00:00Z", "ended_at": None,
+    "kind": "small", "zone": "a", "purchase": "spot", "cost": 1.234,
 }  # fmt: skip
 
 
@@ -77,7 +78,8 @@ def test_a_machine_is_ended_by_its_id_or_its_worker(shell: Shell) -> None:
     )
     for name in (ID, "w-1"):
         assert "is being ended" in shell("instance", "terminate", name).err
-    assert "w-1" in shell("instance", "list", "--pool", "burst").out
+    listed = shell("instance", "list", "--pool", "burst").out
+    assert all(words in listed for words in ("w-1", "spot small in a", "1.23"))
     assert shell("instance", "drain", "nobody").code == 4
 
 

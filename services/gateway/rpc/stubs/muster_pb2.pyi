@@ -1996,7 +1996,7 @@ class InstancePage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[InstanceRecord, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class InstanceRecord(_message.Message):
-    __slots__ = ("id", "pool", "worker", "driver", "state", "slots", "reason", "price_per_hour", "launched_at", "ended_at")
+    __slots__ = ("id", "pool", "worker", "driver", "state", "slots", "reason", "price_per_hour", "launched_at", "ended_at", "kind", "zone", "purchase", "since", "cost")
     ID_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
@@ -2007,6 +2007,11 @@ class InstanceRecord(_message.Message):
     PRICE_PER_HOUR_FIELD_NUMBER: _ClassVar[int]
     LAUNCHED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    PURCHASE_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
     id: str
     pool: str
     worker: str
@@ -2017,7 +2022,12 @@ class InstanceRecord(_message.Message):
     price_per_hour: float
     launched_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., driver: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., reason: _Optional[str] = ..., price_per_hour: _Optional[float] = ..., launched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    kind: str
+    zone: str
+    purchase: Purchase
+    since: _timestamp_pb2.Timestamp
+    cost: float
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., driver: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., reason: _Optional[str] = ..., price_per_hour: _Optional[float] = ..., launched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class InstanceRequest(_message.Message):
     __slots__ = ("instance",)
