@@ -74,6 +74,15 @@ class Fleet:
             )
         self._beating = asyncio.create_task(self._beat())
 
+    def running(self) -> dict[str, str]:
+        """The worker of each run that goes on."""
+        return {
+            has["run_id"]: one.name
+            for one in self._machines.values()
+            for has in one.has.values()
+            if has["state"] == "running"
+        }
+
     def leave(self) -> None:
         if self._beating is not None:
             self._beating.cancel()

@@ -63,12 +63,18 @@ class Trial:
     """One run's reports, journal and sender."""
 
     def __init__(
-        self, bus: Bus, worker: WorkerId, run: UUID, folder: Path, refused: Callable[[str], None]
+        self,
+        bus: Bus,
+        worker: WorkerId,
+        run: UUID,
+        folder: Path,
+        refused: Callable[[str], None],
+        after_step: int = 0,
     ) -> None:
         self.journal = Journal(folder)
         self._run = run
         self._committed = asyncio.Event()
-        self._step = 0
+        self._step = after_step
         self._generator = random.Random(str(run))
         kept = SimpleNamespace(run=SimpleNamespace(run_id=run), allocation=SimpleNamespace(traceparent=None))
         self._send = report_sender(cast(KeptRun, kept), _Connected(bus, worker))
@@ -82,9 +88,9 @@ class Trial:
             await self._committed.wait()
             await asyncio.sleep(0)  # the sender commits its journal right after it has told us
 
-    def append(self) -> None:
+    def append(self, reports: int = REPORTS) -> None:
         """A burst of reports, as the daemon writes them when they come from a rank."""
-        self.journal.append([(make_record(self._point(), 0)[0], 0) for _ in range(REPORTS)])
+        self.journal.append([(make_record(self._point(), 0)[0], 0) for _ in range(reports)])
         self.source.wake(urgent=False)
 
     def _point(self) -> wire.Point:

@@ -147,7 +147,7 @@ function said(value: number, format: ((value: number) => string) | undefined): s
   return (format ?? formatNumber)(value);
 }
 
-function draw(plot: uPlot, { curves, ranges, marked, strong, isLogX = false, isLogY = false }: Shown): void {
+function draw(plot: uPlot, { label, curves, ranges, marked, strong, isLogX = false, isLogY = false }: Shown): void {
   const began = performance.now();
   const ids = marked ?? strong;
   paint(plot.ctx, curves, ranges, plot.bbox, {
@@ -159,7 +159,7 @@ function draw(plot: uPlot, { curves, ranges, marked, strong, isLogX = false, isL
     bad: token("--bad"),
     ground: token("--surface"),
   });
-  performance.measure("muster.curves", { start: began, detail: { curves: curves.length } });
+  performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: ranges.x[1] } });
 }
 
 function select(plot: uPlot, { onZoom }: Shown): void {

@@ -4,12 +4,11 @@ import { createContext, useContext, useEffect, useState, type ReactNode } from "
 import { keys } from "@/api/keys";
 import type { Experiment, LiveEvent } from "@/api/types";
 import { apply, type Stale } from "./apply";
+import { ASK_AGAIN_MS, Asking } from "./asking";
 import { follow, type Connection } from "./socket";
 
 /** Events are taken together for this long: the eye sees no difference, and the page is drawn four times a second at most. */
 const GATHER_MS = 250;
-/** What must be asked again is asked this often at most. */
-const ASK_AGAIN_MS = 1000;
 
 const LiveContext = createContext<Connection>("connecting");
 
@@ -40,10 +39,11 @@ export function LiveProvider({ children }: { children: ReactNode }) {
 class Taker {
   private events: LiveEvent[] = [];
   private gathering: ReturnType<typeof setTimeout> | undefined;
-  private asking: ReturnType<typeof setTimeout> | undefined;
-  private stale: Stale | null = null;
+  private readonly asking: Asking;
 
-  constructor(private readonly client: QueryClient) {}
+  constructor(private readonly client: QueryClient) {
+    this.asking = new Asking(client, ASK_AGAIN_MS - GATHER_MS);
+  }
 
   take(event: LiveEvent): void {
     this.events.push(event);
@@ -52,50 +52,29 @@ class Taker {
 
   end(): void {
     clearTimeout(this.gathering);
-    clearTimeout(this.asking);
+    this.asking.end();
   }
 
   private settle(): void {
     this.gathering = undefined;
-    const found = apply(this.client, this.events);
+    const stale = apply(this.client, this.events);
     this.events = [];
-    this.stale = this.stale === null ? found : joined(this.stale, found);
-    this.asking ??= setTimeout(() => this.askAgain(), ASK_AGAIN_MS - GATHER_MS);
-  }
-
-  private askAgain(): void {
-    this.asking = undefined;
-    const stale = this.stale;
-    this.stale = null;
-    if (stale !== null) invalidate(this.client, stale);
+    this.asking.mark(({ queryKey }) => isStale(this.client, queryKey, stale));
   }
 }
 
-function joined(one: Stale, other: Stale): Stale {
-  return {
-    lists: one.lists || other.lists,
-    models: one.models || other.models,
-    experiments: new Set([...one.experiments, ...other.experiments]),
-    trials: new Set([...one.trials, ...other.trials]),
-  };
-}
-
-/** Only what is shown now is asked again; the rest is marked, and asked when somebody looks. */
-function invalidate(client: QueryClient, stale: Stale): void {
-  if (stale.lists) void client.invalidateQueries({ queryKey: keys.experimentLists });
-  if (stale.models) void client.invalidateQueries({ queryKey: ["models"] });
-  if (stale.experiments.size > 0) {
-    void client.invalidateQueries({
-      queryKey: keys.experimentAny,
-      predicate: ({ queryKey }) => queryKey.length > 2 && stale.experiments.has(idOf(client, String(queryKey[1]))),
-    });
-    void client.invalidateQueries({ queryKey: ["cluster", "queue"] });
-  }
-  if (stale.trials.size > 0) {
-    void client.invalidateQueries({
-      queryKey: keys.trialAny,
-      predicate: ({ queryKey }) => queryKey.length > 2 && stale.trials.has(String(queryKey[1])),
-    });
+function isStale(client: QueryClient, [kind, name, part]: readonly unknown[], stale: Stale): boolean {
+  switch (kind) {
+    case "experiments":
+      return stale.lists;
+    case "models":
+      return stale.models;
+    case "experiment":
+      return part !== undefined && stale.experiments.has(idOf(client, String(name)));
+    case "trial":
+      return part !== undefined && stale.trials.has(String(name));
+    default:
+      return kind === "cluster" && name === "queue" && stale.experiments.size > 0;
   }
 }
 

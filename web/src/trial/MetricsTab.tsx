@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { keys } from "@/api/keys";
 import type { Resource, Trial } from "@/api/types";
 import { CurveChart } from "@/charts/CurveChart";
 import { smoothed } from "@/charts/curve";
+import { Asking } from "@/live/asking";
 import { follow } from "@/live/socket";
 import { formatDuration } from "@/parts/format";
 import { Complaint, Empty, Loading } from "@/parts/Notes";
@@ -21,7 +21,8 @@ import type { TrialTabProps } from "./TrialPage";
 
 type Summary = Resource<"MetricSummary">;
 
-const LOOK_AGAIN_MS = 1000;
+/** What is read of a trial that its reports change. */
+const REPORTED: ReadonlySet<unknown> = new Set(["metrics", "summaries"]);
 const EPOCHS = ["epoch", "epochs"];
 
 /** Every metric by its group, what is measured of the machine last. */
@@ -111,20 +112,17 @@ function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProp
   );
 }
 
-/** Follows what the trial reports between its validations: charts are asked again, at most once a second. */
+/** Follows what the trial reports between its validations. */
 function useReports(trial: Trial): void {
   const client = useQueryClient();
   const { id, final } = trial;
   useEffect(() => {
     if (final) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
-      timer = undefined;
-      for (const part of ["metrics", "summaries"]) void client.invalidateQueries({ queryKey: keys.ofTrial(id, part).slice(0, 3) });
-    };
-    const end = follow({ path: `/v1/trials/${id}/metrics/follow?from_now=true`, onItem: () => (timer ??= setTimeout(look, LOOK_AGAIN_MS)) });
+    const asking = new Asking(client);
+    const isReported = ({ queryKey: [kind, name, part] }: { queryKey: readonly unknown[] }) => kind === "trial" && name === id && REPORTED.has(part);
+    const end = follow({ path: `/v1/trials/${id}/metrics/follow?from_now=true`, onItem: () => asking.mark(isReported) });
     return () => {
-      clearTimeout(timer);
+      asking.end();
       end();
     };
   }, [client, id, final]);
