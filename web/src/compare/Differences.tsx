@@ -3,7 +3,7 @@ import type { ExperimentDetail, Trial } from "@/api/types";
 import { Section } from "@/parts/Page";
 import { PlainTable } from "@/parts/PlainTable";
 import { differences, sayValue, type Difference } from "@/training/values";
-import css from "./Compare.module.css";
+import { CodeDifferences } from "./CodeDifferences";
 
 /** In what the trials and their experiments differ; what is the same in all is left out. */
 export function Differences({ trials, experiments }: { trials: readonly Trial[]; experiments: readonly ExperimentDetail[] }) {
@@ -20,12 +20,12 @@ export function Differences({ trials, experiments }: { trials: readonly Trial[];
         <Section title="Configs and code">
           <Table
             names={experiments.map(({ number }) => `experiment ${number}`)}
-            rows={[...configs, ...(isOneCode ? [] : [{ name: "code (SHA-256)", values: codes.map((code) => code?.slice(0, 12)) }])]}
+            rows={isOneCode ? configs : [...configs, { name: "code (SHA-256)", values: codes.map((code) => code?.slice(0, 12)) }]}
             none="Their configs are the same, and they ran the same code."
           />
-          <p className={css.note}>{isOneCode ? "All ran the same code." : "They ran different code. The platform does not serve the files of code archives yet: it tells only that they differ."}</p>
         </Section>
       )}
+      <CodeDifferences experiments={experiments} />
     </>
   );
 }

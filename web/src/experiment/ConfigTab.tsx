@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Button } from "@/parts/Button";
 import { Copy } from "@/parts/Copy";
 import { Complaint } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { PlainTable } from "@/parts/PlainTable";
 import { experimentQuery } from "@/training/queries";
 import { differences, sayValue } from "@/training/values";
+import { Against } from "./Against";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./ExperimentPage";
 
@@ -29,28 +29,7 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
           <pre tabIndex={0}>{text}</pre>
         </Card>
       </Section>
-      <Section title="Code">
-        <Card className={css.chartCard}>
-          {experiment.code_sha256 ? (
-            <p>
-              SHA-256 <code>{experiment.code_sha256}</code>. <span className="muted">The platform does not serve the files of code archives yet, so they cannot be read here.</span>
-            </p>
-          ) : (
-            <p className="muted">It runs without code of its own.</p>
-          )}
-        </Card>
-      </Section>
-      <Section title="Differences from another experiment">
-        <form
-          className={css.against}
-          onSubmit={(event) => {
-            event.preventDefault();
-            onSearch({ ...search, against: String(new FormData(event.currentTarget).get("against") ?? "") || undefined });
-          }}
-        >
-          <input key={search.against} name="against" inputMode="numeric" pattern="\d+" aria-label="Number of the other experiment" placeholder="its number" defaultValue={search.against} />
-          <Button type="submit">Compare</Button>
-        </form>
+      <Section title="Differences from another experiment" actions={<Against search={search} onSearch={onSearch} />}>
         {other.error && <Complaint error={other.error} />}
         {other.data && (
           <PlainTable>
@@ -78,7 +57,15 @@ export function ConfigTab({ experiment, search, onSearch }: TabProps) {
               ))}
               <tr>
                 <td>code</td>
-                <td colSpan={2}>{other.data.code_sha256 === experiment.code_sha256 ? "the same" : "not the same"}</td>
+                <td colSpan={2}>
+                  {other.data.code_sha256 === experiment.code_sha256 ? (
+                    "the same"
+                  ) : (
+                    <Link className={css.link} to="/experiments/$experiment/$tab" params={{ experiment: String(experiment.number), tab: "code" }} search={{ against: String(other.data.number) } as never}>
+                      not the same: see what differs
+                    </Link>
+                  )}
+                </td>
               </tr>
             </tbody>
           </PlainTable>

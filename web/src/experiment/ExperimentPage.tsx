@@ -5,6 +5,7 @@ import { State } from "@/parts/State";
 import { TabbedPage, type Part } from "@/parts/TabbedPage";
 import { experimentQuery } from "@/training/queries";
 import { AnalysisTab } from "./AnalysisTab";
+import { CodeTab } from "./CodeTab";
 import { ConfigTab } from "./ConfigTab";
 import css from "./Experiment.module.css";
 import { ExperimentActions } from "./ExperimentActions";
@@ -25,6 +26,7 @@ const PARTS: readonly Part<TabProps>[] = [
   { name: "analysis", label: "Analysis", body: AnalysisTab },
   { name: "search", label: "Search", body: SearchTab },
   { name: "config", label: "Config", body: ConfigTab },
+  { name: "code", label: "Code", fills: true, body: CodeTab },
 ];
 
 export default function ExperimentPage() {

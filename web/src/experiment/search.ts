@@ -7,7 +7,10 @@ export interface ExperimentSearch extends ChartSearch {
   /** Of plots: the hyperparameters on the axes. */
   a?: string;
   b?: string;
+  /** Of the code: the file that is open, and a line of it. */
   file?: string;
+  line?: number;
+  /** The experiment that config and code are held against. */
   against?: string;
 }
 
@@ -19,6 +22,7 @@ export function readExperimentSearch(search: Record<string, unknown>): Experimen
     a: text(search.a),
     b: text(search.b),
     file: text(search.file),
+    line: Number(search.line) >= 1 ? Math.floor(Number(search.line)) : undefined,
     against: text(search.against),
   };
 }

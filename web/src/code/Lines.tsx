@@ -1,0 +1,76 @@
+/** Lines of code by the thousand, of which only those in sight are drawn. Whatever they say is text. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import css from "./Code.module.css";
+import type { LineRow } from "./lines";
+
+const LINE_PX = 20;
+/** A longer line is cut where it is shown: a file without line ends is no reason for the page to stand still. */
+const MOST_CHARS = 2000;
+const SIGNS = { same: " ", gone: "−", new: "+", "left-out": "" } as const;
+
+interface LinesProps {
+  label: string;
+  rows: readonly LineRow[];
+  /** Both numbers are shown. */
+  isTwo: boolean;
+  /** The line of this text that a link points at. */
+  at?: number;
+  onLine: (line: number) => void;
+  onWhole: () => void;
+}
+
+export function Lines({ label, rows, isTwo, at, onLine, onWhole }: LinesProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => LINE_PX, overscan: 30 });
+  const place = at === undefined ? -1 : rows.findIndex(({ after }) => after === at);
+  useEffect(() => {
+    if (place >= 0) virtual.scrollToIndex(place, { align: "center" });
+  }, [place, virtual]);
+  return (
+    <div ref={scroller} className={css.lines} role="region" aria-label={label} tabIndex={0}>
+      <div style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return row && <Line key={index} row={row} start={start} isTwo={isTwo} isAt={index === place} onLine={onLine} onWhole={onWhole} />;
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface LineProps extends Pick<LinesProps, "isTwo" | "onLine" | "onWhole"> {
+  row: LineRow;
+  start: number;
+  isAt: boolean;
+}
+
+function Line({ row, start, isTwo, isAt, onLine, onWhole }: LineProps) {
+  const { kind, before, after, text } = row;
+  const style = { transform: `translateY(${start}px)` };
+  if (kind === "left-out") {
+    return (
+      <button type="button" className={css.leftOut} style={style} onClick={onWhole}>
+        {text}: show them
+      </button>
+    );
+  }
+  return (
+    <div className={css.line} data-kind={kind} data-at={isAt || undefined} style={style}>
+      {isTwo && <span className={css.number}>{before}</span>}
+      {after === null ? (
+        <span className={css.number} />
+      ) : (
+        <button type="button" className={css.number} aria-label={`Line ${after}: make it the page's address`} onClick={() => onLine(after)}>
+          {after}
+        </button>
+      )}
+      {isTwo && (
+        <span className={css.sign} aria-label={kind === "gone" ? "gone" : kind === "new" ? "new" : undefined}>
+          {SIGNS[kind]}
+        </span>
+      )}
+      <span className={css.text}>{text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)} … (${(text.length - MOST_CHARS).toLocaleString("en-US")} signs more)` : text}</span>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import { lazy, Suspense, useState } from "react";
+import type { CodePlace } from "@/code/CodeBrowser";
+import type { ExperimentDetail } from "@/api/types";
+import { Select } from "@/parts/Field";
+import { Loading } from "@/parts/Notes";
+import { Card, Section } from "@/parts/Page";
+import css from "./Compare.module.css";
+
+const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
+
+/** What came to be of one experiment's code in another's; nothing where all ran the same. */
+export function CodeDifferences({ experiments }: { experiments: readonly ExperimentDetail[] }) {
+  const [first] = experiments;
+  const [chosen, setChosen] = useState<number | null>(null);
+  const [place, setPlace] = useState<CodePlace>({});
+  const others = experiments.filter(({ code_sha256 }) => code_sha256 !== first?.code_sha256);
+  const other = others.find(({ number }) => number === chosen) ?? others[0];
+  if (first === undefined || other === undefined) return null;
+  const choose = (number: number) => {
+    setChosen(number);
+    setPlace({});
+  };
+  const pick = (
+    <Select label="The other experiment" value={other.number} onChange={(event) => choose(Number(event.target.value))}>
+      {others.map(({ number }) => (
+        <option key={number} value={number}>
+          experiment {number}
+        </option>
+      ))}
+    </Select>
+  );
+  return (
+    <Section title={`From the code of experiment ${first.number} to that of experiment ${other.number}`} actions={others.length > 1 ? pick : undefined}>
+      <Card className={css.code}>
+        <Suspense fallback={<Loading rows={8} />}>
+          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} place={place} onPlace={setPlace} />
+        </Suspense>
+      </Card>
+    </Section>
+  );
+}

@@ -1,0 +1,25 @@
+import { lazy } from "react";
+import { Against } from "./Against";
+import css from "./Experiment.module.css";
+import type { TabProps } from "./ExperimentPage";
+
+const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
+
+/** The code that it runs, alone or held against another experiment's. */
+export function CodeTab({ experiment, search, onSearch }: TabProps) {
+  return (
+    <>
+      <div className={css.codeTools}>
+        <span className="muted">{search.against ? `What came to be of experiment ${search.against}'s code` : "Compare with experiment"}</span>
+        <Against search={search} onSearch={onSearch} />
+      </div>
+      <CodeBrowser
+        experiment={String(experiment.number)}
+        against={search.against}
+        entrypoint={String(experiment.config.entrypoint ?? "")}
+        place={{ file: search.file, line: search.line }}
+        onPlace={(place) => onSearch({ ...search, file: place.file, line: place.line })}
+      />
+    </>
+  );
+}
