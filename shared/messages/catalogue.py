@@ -93,6 +93,8 @@ ALL: tuple[type[Message], ...] = (
     files.GetCode,
     files.GetUploadUrl,
     files.ConfirmUpload,
+    files.GetCodeFiles,
+    files.GetCodeText,
     checkpoints.Restore,
     checkpoints.Upload,
     checkpoints.CommitCheckpoint,

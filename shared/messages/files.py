@@ -65,6 +65,37 @@ class GetUploadUrl(Query[UploadTarget], owner="registry", name="upload_url"):
     takes_headers: bool = False
 
 
+class CodeFiles(BaseModel):
+    """Files of a code archive in its order, from the one that was asked for on; `next` is where to go on."""
+
+    size_bytes: int
+    """Of the archive as it is stored."""
+    files: tuple[FileEntry, ...]
+    next: int | None = None
+
+
+class GetCodeFiles(Query[CodeFiles], owner="registry", name="code_files"):
+    """What stands in a code archive of the tenant; NotFound where it has none of that hash."""
+
+    sha256: str
+    first: int = 0
+
+
+class CodeText(BaseModel):
+    """One file of a code archive: `text` is None where it is no text, and its beginning where it is long (`is_cut`)."""
+
+    file: FileEntry
+    text: str | None
+    is_cut: bool = False
+
+
+class GetCodeText(Query[CodeText], owner="registry", name="code_text"):
+    """One file of a code archive of the tenant; NotFound where there is none."""
+
+    sha256: str
+    path: str
+
+
 class Confirmed(BaseModel):
     sha256: str
     size_bytes: int

@@ -1,11 +1,23 @@
 """Code snapshots: a folder as a deterministic tar.gz, and its safe way back onto a disk.
 
-The command line packs, the gateway inspects, the worker extracts; all three hold the same limits.
+The command line packs, the gateway inspects, the worker extracts, the registry looks into it; all hold the same limits.
 Regular files and directories only: links, devices and sparse files are refused, whatever their target.
 """
 
 from muster.archive._limits import DEFAULT_LIMITS, Limits
+from muster.archive._look import ArchivedFile, list_files, read_file
 from muster.archive._pack import Archive, pack
 from muster.archive._unpack import Contents, extract, inspect
 
-__all__ = ["DEFAULT_LIMITS", "Archive", "Contents", "Limits", "extract", "inspect", "pack"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Archive",
+    "ArchivedFile",
+    "Contents",
+    "Limits",
+    "extract",
+    "inspect",
+    "list_files",
+    "pack",
+    "read_file",
+]

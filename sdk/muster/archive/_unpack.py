@@ -24,7 +24,7 @@ from muster.archive._limits import (
 )
 from muster.errors import Rejected
 
-_CHUNK = 256 * 1024
+CHUNK = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ def inspect(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> Contents:
         Rejected: It is no tar.gz, holds what is not allowed, or is over a limit; `place` names the entry.
     """
     files, directories, total = [], [], 0
-    for member, content in _members(packed, limits):
+    for member, content in members(packed, limits):
         if content is None:
             directories.append(member)
             continue
         files.append(member)
-        while chunk := content.read(_CHUNK):
+        while chunk := content.read(CHUNK):
             total += len(chunk)
     return Contents(tuple(files), tuple(directories), total)
 
@@ -66,7 +66,7 @@ def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS)
         if next(os.scandir(root), None) is not None:
             raise Rejected("code_not_empty", f"{directory} is not empty")
         files, directories, total = [], [], 0
-        for member, content in _members(packed, limits):
+        for member, content in members(packed, limits):
             if content is None:
                 os.close(_open_directory(root, member))
                 directories.append(member)
@@ -78,7 +78,7 @@ def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS)
         os.close(root)
 
 
-class _Content:
+class Content:
     """The bytes of one member, with the mode it should get."""
 
     def __init__(self, source: IO[bytes], executable: bool) -> None:
@@ -99,7 +99,7 @@ class _Counting(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self._source.read(_CHUNK if size < 0 else min(size, _CHUNK))
+        data: bytes = self._source.read(CHUNK if size < 0 else min(size, CHUNK))
         self._count += len(data)
         # Tar pads every entry to 512 bytes and adds headers: allow those beside the content.
         allowed = self._limits.unpacked_bytes + 2048 * self._limits.entries
@@ -163,7 +163,7 @@ class _Entry(tarfile.TarInfo):
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_holes
 
 
-def _members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, _Content | None]]:
+def members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, Content | None]]:
     """Names in archive order, checked; the content is valid until the next one. Refusals carry the entry as place."""
     seen: dict[str, bool] = {}
     total = 0
@@ -186,7 +186,7 @@ def _members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, _Content 
                     raise Rejected(
                         "archive_entry", "only regular files and directories are allowed", place=name
                     )
-                yield name, _Content(content, bool(member.mode & stat.S_IXUSR))
+                yield name, Content(content, bool(member.mode & stat.S_IXUSR))
                 # Everything of the tar so far is forgotten: its member list would grow with the archive.
                 tar.members = []  # type: ignore[attr-defined]
     except (tarfile.TarError, EOFError, OSError, ValueError, UnicodeError, OverflowError) as error:
@@ -218,7 +218,7 @@ def _open_directory(root: int, path: str) -> int:
     return current
 
 
-def _write_file(root: int, path: str, content: _Content) -> int:
+def _write_file(root: int, path: str, content: Content) -> int:
     folder, _, name = path.rpartition("/")
     parent = _open_directory(root, folder)
     written = 0
@@ -227,7 +227,7 @@ def _write_file(root: int, path: str, content: _Content) -> int:
             name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, content.mode, dir_fd=parent
         )
         with os.fdopen(descriptor, "wb") as target:
-            while chunk := content.read(_CHUNK):
+            while chunk := content.read(CHUNK):
                 written += target.write(chunk)
             os.fchmod(target.fileno(), content.mode)
     finally:

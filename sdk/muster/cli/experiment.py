@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.acting import act
+from muster.cli.code import add_code
 from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
@@ -137,6 +138,7 @@ def front(experiment: Number) -> None:
     emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
 
 
+add_code(app)
 add_logs(app, EXPERIMENT, "Print what the trials wrote.", lambda client: client.experiments)
 
 

@@ -45,6 +45,8 @@ class AsyncExperiments(AsyncNoun[Experiments]):
     fork = awaited(Experiments.fork)
     list = listed(Experiments.list)
     get = awaited(Experiments.get)
+    code = awaited(Experiments.code)
+    code_file = awaited(Experiments.code_file)
     journal = listed(Experiments.journal)
     replay = awaited(Experiments.replay)
     front = listed(Experiments.front)

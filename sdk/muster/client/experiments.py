@@ -145,6 +145,22 @@ class Experiments:
         """Return one experiment with its config."""
         return self._transport.get(models.ExperimentDetail, _path(experiment))
 
+    def code(self, experiment: Reference) -> models.ExperimentCode:
+        """Return the files of an experiment's code, by path, with sizes and hashes.
+
+        Raises:
+            NotFound: It runs without code of its own.
+        """
+        return self._transport.get(models.ExperimentCode, f"{_path(experiment)}/code")
+
+    def code_file(self, experiment: Reference, path: str) -> models.CodeFileText:
+        """Return one file of an experiment's code; `text` is None where it is no text, and its first 192 KiB where it is longer.
+
+        Raises:
+            NotFound: No file of the code has this path.
+        """
+        return self._transport.get(models.CodeFileText, f"{_path(experiment)}/code/file", {"path": path})
+
     def journal(self, experiment: Reference) -> Items[models.JournalEntry]:
         """Return the decisions of the search, oldest first."""
         return pages(self._transport, models.JournalPage, f"{_path(experiment)}/journal")

@@ -458,13 +458,6 @@ class Download(Resource):
     files: list[FileDownload]
 
 
-class Code(Resource):
-    """A stored code snapshot."""
-
-    sha256: str
-    size_bytes: int
-
-
 class Worker(Resource):
     """The daemon on one machine; whose work it holds is not shown."""
 
@@ -662,6 +655,37 @@ class Event(Resource):
     experiment: UUID | None = None
     version: int
     resource: JsonObject
+
+
+class Code(Resource):
+    """A stored code snapshot."""
+
+    sha256: str
+    size_bytes: int
+
+
+class CodeFile(Resource):
+    """One file of a code archive."""
+
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    size_bytes: int
+    sha256: str
+
+
+class ExperimentCode(Resource):
+    """The code that an experiment runs."""
+
+    sha256: str = Field(description="Of the archive.")
+    size_bytes: int = Field(description="Of the archive as it is stored.")
+    unpacked_bytes: int
+    files: list[CodeFile] = Field(description="By path.")
+
+
+class CodeFileText(CodeFile):
+    """One file of a code archive with what it says."""
+
+    text: str | None = Field(description="None where it is no text (UTF-8).")
+    is_cut: bool = Field(default=False, description="Whether `text` is only the file's first 192 KiB.")
 
 
 class Deletion(Resource):

@@ -1,4 +1,4 @@
-"""Checkpoints and code snapshots as users see them."""
+"""Checkpoints as users see them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,6 @@ from services.gateway.api.base import (
     Reference,
     Request,
     Resource,
-    Sha256,
 )
 from shared.expressions.fields import Listing
 
@@ -218,22 +217,3 @@ class Download(Resource):
     checkpoint: UUID
     step: int
     files: list[FileDownload]
-
-
-class CodeRequest(Request):
-    """One code snapshot by the SHA-256 of its archive."""
-
-    sha256: Sha256
-
-
-class PutCodeRequest(Request):
-    """A code archive (tar, gzip): its bytes are the body, or the `data` of the stream's messages."""
-
-    sha256: Sha256
-
-
-class Code(Resource):
-    """A stored code snapshot."""
-
-    sha256: str
-    size_bytes: int

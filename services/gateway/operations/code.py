@@ -1,4 +1,4 @@
-"""Code snapshots: streamed to disk, hashed and inspected, then put into the store through a URL that the registry signed.
+"""Code snapshots: streamed to disk, hashed and inspected, then put into the store through a URL that the registry signed; and what stands in them.
 
 The gateway holds no credential of the store.
 """
@@ -16,13 +16,25 @@ import aiohttp
 
 from muster.archive import inspect
 from muster.errors import NotFound, Rejected, Transient
-from services.gateway.api.checkpoints import Code, CodeRequest, PutCodeRequest
+from services.gateway.api.code import (
+    Code,
+    CodeFile,
+    CodeFileRequest,
+    CodeFileText,
+    CodeRequest,
+    ExperimentCode,
+    PutCodeRequest,
+)
+from services.gateway.api.experiments import ExperimentRequest
 from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment
 from services.gateway.store import registry
-from shared.messages.files import ConfirmUpload, GetUploadUrl
+from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
 
 _CHUNK_BYTES = 256 * 1024
 _INLINE_BYTES = 64 * 1024
+_PATIENCE = 3
+"""An archive that is read back whole takes longer than other questions."""
 
 
 async def put_code(call: Call, request: PutCodeRequest) -> Code:
@@ -55,6 +67,43 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
             await registry.forget_code(connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
+
+
+async def get_experiment_code(call: Call, request: ExperimentRequest) -> ExperimentCode:
+    """Lists the files of an experiment's code with sizes and hashes."""
+    sha256 = await _code_of(call, request.experiment)
+    files: list[CodeFile] = []
+    first: int | None = 0
+    while first is not None:
+        question = GetCodeFiles(sha256=sha256, first=first)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+        files += map(_render, page.files)
+        first = page.next
+    unpacked_bytes = sum(file.size_bytes for file in files)
+    return ExperimentCode(
+        sha256=sha256, size_bytes=page.size_bytes, unpacked_bytes=unpacked_bytes, files=files
+    )
+
+
+async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> CodeFileText:
+    """Shows one text file of an experiment's code."""
+    question = GetCodeText(sha256=await _code_of(call, request.experiment), path=request.path)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+    file = found.file
+    return CodeFileText(
+        path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, text=found.text, is_cut=found.is_cut
+    )
+
+
+async def _code_of(call: Call, experiment: str) -> str:
+    row = await find_experiment(call, experiment)
+    if row.code_sha256 is None:
+        raise NotFound(f"code of experiment {row.number}", "it runs without code of its own")
+    return str(row.code_sha256)
+
+
+def _render(file: FileEntry) -> CodeFile:
+    return CodeFile(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)
 
 
 @contextmanager
@@ -109,7 +158,7 @@ async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
     confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
-    await call.doors.bus.ask(confirm, call.tenant, call.doors.query_timeout_s * 3)
+    await call.doors.bus.ask(confirm, call.tenant, call.doors.query_timeout_s * _PATIENCE)
 
 
 async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:

@@ -1,8 +1,9 @@
-"""What other services ask: metrics, media, logs, checkpoints, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
+"""What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
 
 from services.registry.links import Links
 from services.registry.log_reader import LogReader
 from services.registry.queries.checkpoints import CheckpointQueries
+from services.registry.queries.code import CodeQueries
 from services.registry.queries.lineage import LineageQueries
 from services.registry.queries.logs import LogQueries
 from services.registry.queries.media import MediaQueries
@@ -23,6 +24,7 @@ class Queries:
             LogQueries(units, logs),
             MediaQueries(units, links),
             CheckpointQueries(units, links),
+            CodeQueries(units, links.objects),
             LineageQueries(units),
             RetentionQueries(units),
         )

@@ -31,7 +31,7 @@ WHOSE = {
     "session", "identity", "provider", "experiments",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
-WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery"}
+WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery", "path"}
 """These count within what another field names, or name content: knowing it is having it, within a tenant."""
 OF_THE_SITE = {"pool", "worker", "instance"}
 """Machines and pools belong to no tenant."""
@@ -68,6 +68,7 @@ REQUIRED: dict[str, Values] = {
     "DisableSlot": {"slot": 0},
     "DrainWorkers": {"labels": {"x": "y"}},
     "EnableSlot": {"slot": 0},
+    "GetExperimentCodeFile": {"path": "train.py"},
     "GetLineage": {"kind": "experiment", "id": "1"},
     "GetUsage": {"by": "tenant"},
     "GrantRole": {"role": "viewer", "user": "x"},

@@ -12,7 +12,7 @@ from shared.messages.checkpoints import (
     VerifyCheckpoints,
 )
 from shared.messages.exports import ExportMetrics, ExportTable
-from shared.messages.files import ConfirmUpload, GetUploadUrl
+from shared.messages.files import ConfirmUpload, GetCodeFiles, GetCodeText, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
 from shared.messages.machine_pools import (
@@ -74,6 +74,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetMediaNames,
         ListCheckpoints,
         GetCheckpointFiles,
+        GetCodeFiles,
+        GetCodeText,
         GetLineageGraph,
         EditCheckpoint,
         VerifyCheckpoints,

@@ -23,7 +23,18 @@ from shared.messages.checkpoints import (
     GetCheckpointFiles,
     RetentionPolicy,
 )
-from shared.messages.files import Confirmed, ConfirmUpload, FileLink, GetUploadUrl, UploadTarget
+from shared.messages.files import (
+    CodeFiles,
+    CodeText,
+    Confirmed,
+    ConfirmUpload,
+    FileEntry,
+    FileLink,
+    GetCodeFiles,
+    GetCodeText,
+    GetUploadUrl,
+    UploadTarget,
+)
 from shared.messages.media import GetMedia, GetMediaNames, MediaName, MediaNamePage, MediaPage, MediaView
 from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
 from shared.messages.models import CreateModel, CreateVersion, ModelChanged
@@ -96,6 +107,27 @@ async def test_code_is_stored_once_and_can_then_be_named(api: httpx.AsyncClient,
     assert (await api.put(f"/v1/code/{SHA256}", content=CODE)).status_code == 200
     made = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
     assert made.status_code == 201 and made.json()["code_sha256"] == SHA256
+
+
+async def test_the_code_of_an_experiment_is_listed_over_pages_and_read(
+    api: httpx.AsyncClient, store: Store, others: Others
+) -> None:
+    assert (await api.put(f"/v1/code/{SHA256}", content=CODE)).status_code == 200
+    made = (await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})).json()
+    file = FileEntry(path="<b>.py", size_bytes=3, sha256="0" * 64)
+    pages = {0: CodeFiles(size_bytes=9, files=(file,), next=1), 1: CodeFiles(size_bytes=9, files=(file,))}
+    others.say(GetCodeFiles, lambda ask, query: pages[query.first] if query.sha256 == SHA256 else None)
+    path = f"/v1/experiments/{made['number']}/code"
+    code = (await api.get(path)).json()
+    assert (code["sha256"], code["size_bytes"], code["unpacked_bytes"]) == (SHA256, 9, 6)
+    assert [one["path"] for one in code["files"]] == ["<b>.py", "<b>.py"]
+    others.say(GetCodeText, lambda ask, query: CodeText(file=file, text=f"of {query.path}", is_cut=True))
+    shown = (await api.get(f"{path}/file", params={"path": "<b>.py"})).json()
+    assert (shown["text"], shown["is_cut"], shown["sha256"]) == ("of <b>.py", True, "0" * 64)
+    assert (await api.get(f"{path}/file")).status_code == 400
+    bare = (await api.post("/v1/experiments", json={"config_yaml": CONFIG})).json()
+    missing = await api.get(f"/v1/experiments/{bare['number']}/code")
+    assert missing.status_code == 404 and "without code of its own" in missing.text
 
 
 async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:

@@ -2,13 +2,22 @@
 
 import asyncio
 import hashlib
+from pathlib import Path
 
 import pytest
 
+from muster.archive import pack
 from muster.errors import NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.checkpoints import GetStorage
-from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl, UploadTarget
+from shared.messages.files import (
+    ConfirmUpload,
+    GetCode,
+    GetCodeFiles,
+    GetCodeText,
+    GetUploadUrl,
+    UploadTarget,
+)
 from tests.integration.registry.messages import submitted
 from tests.integration.registry.platform import Platform
 from tests.integration.registry.uploads import HTTP, fetch, store
@@ -42,6 +51,32 @@ async def test_code_is_kept_once_it_is_what_it_says(around: Platform, bound: boo
     assert await fetch(link.url) == content
     with pytest.raises(NotFound):
         await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
+
+
+async def test_code_can_be_looked_into_by_its_tenant_alone(around: Platform, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "net.py").write_text("WIDTH = 8\n")
+    (tmp_path / "weights.bin").write_bytes(bytes(range(256)) * 1000)
+    archive = pack(tmp_path)
+    query = GetUploadUrl(sha256=archive.sha256, size_bytes=len(archive.content), takes_headers=True)
+    assert await _put(await around.ask(query), archive.content) == 200
+    await around.ask(_confirmation(query))
+    found = await around.ask(GetCodeFiles(sha256=archive.sha256))
+    assert [(file.path, file.size_bytes) for file in found.files] == [
+        ("deep/net.py", 10), ("weights.bin", 256_000),
+    ]  # fmt: skip
+    assert (found.size_bytes, found.next) == (len(archive.content), None)
+    script = await around.ask(GetCodeText(sha256=archive.sha256, path="deep/net.py"))
+    assert (script.file, script.text, script.is_cut) == (found.files[0], "WIDTH = 8\n", False)
+    weights = await around.ask(GetCodeText(sha256=archive.sha256, path="weights.bin"))
+    assert (weights.file, weights.text, weights.is_cut) == (found.files[1], None, False)
+    other = TenantId(derived_id(DEFAULT_TENANT, "other"))
+    with pytest.raises(NotFound):
+        await around.ask(GetCodeText(sha256=archive.sha256, path="deep"))
+    with pytest.raises(NotFound):
+        await around.ask(GetCodeFiles(sha256=archive.sha256), other)
+    with pytest.raises(NotFound):
+        await around.ask(GetCodeText(sha256=archive.sha256, path="deep/net.py"), other)
 
 
 async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Platform) -> None:

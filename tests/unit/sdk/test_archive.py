@@ -1,6 +1,7 @@
 """Archives: equal folders give equal bytes, and nothing but plain files ever reaches a disk."""
 
 import gzip
+import hashlib
 import io
 import os
 import tarfile
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.archive import Limits, extract, inspect, pack
-from muster.errors import Rejected
+from muster.archive import ArchivedFile, Limits, extract, inspect, list_files, pack, read_file
+from muster.errors import NotFound, Rejected
 
 
 def _folder(root: Path) -> Path:
@@ -48,6 +49,19 @@ def test_what_is_packed_comes_back(tmp_path: Path) -> None:
     assert not os.access(target / "train.py", os.X_OK) or os.stat(target / "train.py").st_mode & 0o111 == 0
     assert inspect(io.BytesIO(archive.content)) == contents
     assert contents.unpacked_bytes == archive.unpacked_bytes
+
+
+def test_what_stands_in_it_is_told_without_a_disk(tmp_path: Path) -> None:
+    content = pack(_folder(tmp_path)).content
+    files = list_files(io.BytesIO(content))
+    assert [file.path for file in files] == ["pkg/__init__.py", "pkg/deep/ä.txt", "run.sh", "train.py"]
+    script = ArchivedFile("train.py", 9, hashlib.sha256(b"print(1)\n").hexdigest())
+    assert files[-1] == script
+    assert read_file(io.BytesIO(content), "train.py", 100) == (script, b"print(1)\n")
+    assert read_file(io.BytesIO(content), "train.py", 5) == (script, b"print"), "the hash is of all of it"
+    for missing in ("pkg", "../train.py", "/etc/passwd", ""):
+        with pytest.raises(NotFound):
+            read_file(io.BytesIO(content), missing, 100)
 
 
 def test_ignore_file(tmp_path: Path) -> None:

@@ -81,6 +81,21 @@ def test_describe_shows_the_best(shell: Shell) -> None:
     assert "0.98 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
 
 
+def test_code_is_listed_and_read_as_it_is(shell: Shell) -> None:
+    file = {"path": "train\x1b[31m.py", "size_bytes": 2048, "sha256": "ab" * 32}
+    code = {"sha256": "a" * 64, "size_bytes": 900, "unpacked_bytes": 2048, "files": [file]}
+    shell.answers["GET /v1/experiments/31/code"] = httpx.Response(200, json=code)
+    listed = shell("experiment", "code", "31").out
+    assert "train�[31m.py" in listed and "2.0 KiB" in listed and "abababababab" in listed
+    text = file | {"text": "a\t\x1b[31m = 1\n", "is_cut": True}
+    shell.answers["GET /v1/experiments/31/code/file"] = httpx.Response(200, json=text)
+    shown = shell("experiment", "code", "31", "train.py")
+    assert shown.out == "a\t\x1b[31m = 1\n" and "first 192 KiB of 2.0 KiB" in shown.err
+    assert shell.requests[-1].url.params["path"] == "train.py"
+    shell.answers["GET /v1/experiments/31/code/file"] = httpx.Response(200, json=file | {"text": None})
+    assert "is no text" in shell("experiment", "code", "31", "w.bin").err
+
+
 def test_a_replay_says_in_words_what_differs_and_ends_with_one(shell: Shell) -> None:
     shell.answers["GET /v1/experiments/31/replay"] = httpx.Response(200, json={"decisions": 9, "checked": 9})
     ended = shell("experiment", "replay", "31")

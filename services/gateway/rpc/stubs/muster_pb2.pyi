@@ -627,6 +627,38 @@ class Code(_message.Message):
     size_bytes: int
     def __init__(self, sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
+class CodeFile(_message.Message):
+    __slots__ = ("path", "size_bytes", "sha256")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    size_bytes: int
+    sha256: str
+    def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ...) -> None: ...
+
+class CodeFileRequest(_message.Message):
+    __slots__ = ("experiment", "path")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    path: str
+    def __init__(self, experiment: _Optional[str] = ..., path: _Optional[str] = ...) -> None: ...
+
+class CodeFileText(_message.Message):
+    __slots__ = ("path", "size_bytes", "sha256", "text", "is_cut")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    size_bytes: int
+    sha256: str
+    text: str
+    is_cut: bool
+    def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., text: _Optional[str] = ..., is_cut: _Optional[bool] = ...) -> None: ...
+
 class CodeRequest(_message.Message):
     __slots__ = ("sha256",)
     SHA256_FIELD_NUMBER: _ClassVar[int]
@@ -1459,6 +1491,18 @@ class ExperimentBudget(_message.Message):
     used_slot_hours: float
     used_cost: float
     def __init__(self, slot_hours: _Optional[float] = ..., cost: _Optional[float] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., used_slot_hours: _Optional[float] = ..., used_cost: _Optional[float] = ...) -> None: ...
+
+class ExperimentCode(_message.Message):
+    __slots__ = ("sha256", "size_bytes", "unpacked_bytes", "files")
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    UNPACKED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    sha256: str
+    size_bytes: int
+    unpacked_bytes: int
+    files: _containers.RepeatedCompositeFieldContainer[CodeFile]
+    def __init__(self, sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., unpacked_bytes: _Optional[int] = ..., files: _Optional[_Iterable[_Union[CodeFile, _Mapping]]] = ...) -> None: ...
 
 class ExperimentDetail(_message.Message):
     __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")

@@ -365,6 +365,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.CodeRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Code.FromString,
                 _registered_method=True)
+        self.GetExperimentCode = channel.unary_unary(
+                '/muster.v1.Muster/GetExperimentCode',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentCode.FromString,
+                _registered_method=True)
+        self.GetExperimentCodeFile = channel.unary_unary(
+                '/muster.v1.Muster/GetExperimentCodeFile',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CodeFileRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CodeFileText.FromString,
+                _registered_method=True)
         self.CreateModel = channel.unary_unary(
                 '/muster.v1.Muster/CreateModel',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateModelRequest.SerializeToString,
@@ -1479,6 +1489,22 @@ class MusterServicer:
     def GetCode(self, request, context):
         """Says whether a code archive is stored, so that it need not be sent again.
         REST: GET /v1/code/{sha256}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetExperimentCode(self, request, context):
+        """Lists the files of an experiment's code with sizes and hashes.
+        REST: GET /v1/experiments/{experiment}/code
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetExperimentCodeFile(self, request, context):
+        """Shows one text file of an experiment's code.
+        REST: GET /v1/experiments/{experiment}/code/file
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2752,6 +2778,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetCode,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CodeRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Code.SerializeToString,
+            ),
+            'GetExperimentCode': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExperimentCode,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentCode.SerializeToString,
+            ),
+            'GetExperimentCodeFile': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetExperimentCodeFile,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CodeFileRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CodeFileText.SerializeToString,
             ),
             'CreateModel': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateModel,
@@ -5122,6 +5158,60 @@ class Muster:
             '/muster.v1.Muster/GetCode',
             muster_dot_v1_dot_muster__pb2.CodeRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Code.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetExperimentCode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetExperimentCode',
+            muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentCode.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetExperimentCodeFile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetExperimentCodeFile',
+            muster_dot_v1_dot_muster__pb2.CodeFileRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CodeFileText.FromString,
             options,
             channel_credentials,
             insecure,
