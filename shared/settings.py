@@ -39,12 +39,13 @@ class NatsSettings(Section):
 
 
 class PostgresSettings(Section):
-    """The service's three logins: DDL, one tenant under row-level security, all tenants."""
+    """The service's three logins: DDL, one tenant under row-level security, all tenants. `pool_size`: the most connections of each kind of use:
+    changes of a tenant, looks of a tenant, all tenants."""
 
     owner_url: SecretStr
     tenant_url: SecretStr
     system_url: SecretStr
-    pool_size: int = Field(4, ge=1, le=100)
+    pool_size: int = Field(8, ge=1, le=100)
 
 
 class RedisSettings(Section):

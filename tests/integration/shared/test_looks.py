@@ -20,9 +20,7 @@ HERE, THERE = "aa", "bb"
 @pytest.fixture
 async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
     """With one connection of each kind, and a template of each tenant, of one for two workspaces."""
-    urls = postgres.urls["gateway"]
-    addresses = {f"{role}_url": getattr(urls, role) for role in ("owner", "tenant", "system")}
-    async with Database(PostgresSettings(pool_size=1, **addresses), "gateway") as database:
+    async with _database(postgres, pool_size=1) as database:
         async with database.system() as connection:
             await connection.execute(text("DELETE FROM gateway.quota"))
             for tenant, workspace in ((ONE, HERE), (ONE, THERE), (OTHER, HERE)):
@@ -84,6 +82,30 @@ async def test_a_connection_that_was_lost_is_made_anew_with_its_view(database: D
             await connection.execute(text(f"SELECT pg_terminate_backend({own}), pg_sleep(5)"))
     async with database.looking(ONE) as connection:
         assert await _count(connection) == 2
+
+
+async def test_the_connections_of_a_peak_serve_the_next(postgres: TestDatabase) -> None:
+    async with _database(postgres, pool_size=3) as database:
+
+        async def backend(together: asyncio.Barrier) -> int:
+            async with database.looking(ONE) as connection:
+                await together.wait()
+                found = await connection.scalar(text("SELECT pg_backend_pid()"))
+                return int(found or 0)
+
+        async def peak() -> set[int]:
+            together = asyncio.Barrier(3)
+            return set(await asyncio.gather(*(backend(together) for _ in range(3))))
+
+        first = await peak()
+        assert len(first) == 3
+        assert await peak() == first
+
+
+def _database(postgres: TestDatabase, pool_size: int) -> Database:
+    urls = postgres.urls["gateway"]
+    addresses = {f"{role}_url": getattr(urls, role) for role in ("owner", "tenant", "system")}
+    return Database(PostgresSettings(pool_size=pool_size, **addresses), "gateway")
 
 
 async def _count(connection: AsyncConnection) -> int:
