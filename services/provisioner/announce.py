@@ -42,6 +42,7 @@ def provided(one: Provider) -> ProviderChanged:
         fault=one.fault,
         labels=one.labels,
         price_per_slot_hour=one.price_per_slot_hour,
+        is_closing=one.is_closing,
     )
 
 

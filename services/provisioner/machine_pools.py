@@ -1,12 +1,12 @@
 """Answers to who keeps the site: pools of rented machines shown, defined and closed, machines ended, and what they have cost. Any replica answers; the leader
-takes up what was stored at its next pass."""
+takes up what was stored at its next pass, at once where it answers itself."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from services.provisioner import store
-from services.provisioner.announce import changed
+from services.provisioner.announce import changed, provided
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instance import SERVING, State, Trigger, moved
 from services.provisioner.core.refusals import Hold
@@ -44,6 +44,7 @@ class PoolQueries:
     units: Units
     pools: Pools
     clock: Clock
+    wake: Callable[[], None]
 
     def answers(self) -> dict[Question, Answer]:
         return {
@@ -81,15 +82,21 @@ class PoolQueries:
                 )
             if not query.is_new and query.pool not in known:
                 raise NotFound(f"pool {query.pool}")
-            await store.save_pool(unit.connection, spec, query.definition)
+            saved = await store.save_pool(unit.connection, spec, query.definition)
+            # Told at once, by whichever replica answers: who defined a pool submits into it next.
+            unit.emit(provided(saved), tenant=SITE)
+        self.wake()
         return await self.list(ask, GetMachinePools(pool=query.pool))
 
     async def close(self, ask: Ask, query: CloseMachinePool) -> MachinePools:
         if self.pools.lists(query.pool):
             raise _of_settings(query.pool)
         async with self.units.system() as unit:
-            if not await store.close_pool(unit.connection, query.pool):
+            closed = await store.close_pool(unit.connection, query.pool)
+            if closed is None:
                 raise NotFound(f"pool {query.pool}")
+            unit.emit(provided(closed), tenant=SITE)
+        self.wake()
         return await self.list(ask, GetMachinePools(pool=query.pool))
 
     async def kinds(self, ask: Ask, query: GetMachineKinds) -> MachineKinds:
@@ -123,11 +130,13 @@ class PoolQueries:
             if after != before:
                 await store.save_change(unit.connection, before, after)
                 unit.emit(changed(after), tenant=SITE)
+        self.wake()
         return EndedInstance(worker=after.worker, pool=after.pool, state=after.state.value)
 
     def _is_there(self, row: Provider) -> bool:
         """Of a pool that was closed and is empty the row stays, so that its versions go on rising."""
-        return row.definition is not None or self.pools.lists(row.pool) or row.instances > 0
+        is_kept = self.pools.lists(row.pool) or (row.definition is not None and not row.is_closing)
+        return is_kept or row.instances > 0
 
     def _view(self, row: Provider, holds: Iterable[Hold], spent: float, now: datetime) -> MachinePool:
         spec, wrong = self.pools.spec_of(row, ())

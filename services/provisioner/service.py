@@ -73,16 +73,16 @@ async def compose(settings: Settings, process: Process) -> None:
     drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site), **await process.enter(opened)}
     pools = Pools(spec, CatalogueFile(own.catalogue, spec.offers), frozenset(drivers))
     means = Means(pools, database, units, lease, bus, drivers, clock)
-    stopping = asyncio.Event()
+    stopping, woken = asyncio.Event(), asyncio.Event()
 
     async def stop() -> None:
         stopping.set()
 
     async def lead() -> None:
-        await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended), stopping)
+        await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended, woken), stopping)
 
-    answers = Queries(database, pools, clock).answers() | PoolQueries(database, units, pools, clock).answers()
-    await process.enter(Responder(bus, NAME, answers))
+    of_pools = PoolQueries(database, units, pools, clock, woken.set)
+    await process.enter(Responder(bus, NAME, Queries(database, pools, clock).answers() | of_pools.answers()))
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
     process.check("bus", lambda: bus.connected)
@@ -120,9 +120,9 @@ def spec_of(own: ProvisionerSection, gpus: int, cores: int) -> PoolSpec:
     )
 
 
-async def serve_term(means: Means, epoch: int, ended: asyncio.Event) -> None:
-    """Leads until the lease is lost or the process stops. Machines are left as they are."""
-    over, woken = asyncio.Event(), asyncio.Event()
+async def serve_term(means: Means, epoch: int, ended: asyncio.Event, woken: asyncio.Event) -> None:
+    """Leads until the lease is lost or the process stops. Machines are left as they are. `woken`: something is to be looked at now."""
+    over = asyncio.Event()
     effects = Effects(means, woken.set)
     reconciler = Reconciler(means, effects, woken)
     for driver in means.drivers.values():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from services.scheduler.core.events import wishes
+from services.scheduler.core.indexes import open_pools
 from services.scheduler.core.placement.fit import reach_of
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.queue import Part
@@ -64,9 +65,10 @@ class Editing:
     def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
         cluster = self.cycle.cluster
         cluster.refresh()
-        pool = cluster.pools.get(name)
+        pools = open_pools(cluster.pools)
+        pool = pools.get(name)
         if pool is None:
-            there_is = ", ".join(sorted(cluster.pools))
+            there_is = ", ".join(pools)
             raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
         for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
             reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)

@@ -109,7 +109,9 @@ class Handlers:
         async def take_up() -> None:
             def replace_policies(cycle: Cycle) -> None:
                 for policy in policies:
-                    cycle.cluster.put_pool(policy)
+                    known = cycle.cluster.pools.get(policy.name)
+                    if known is None or known.policy != policy:
+                        cycle.cluster.put_pool(policy)
 
             self.cycle.edit(replace_policies)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from services.scheduler.booking import Booking
 from services.scheduler.budgets import Budgets
 from services.scheduler.core.carried import carried_by
-from services.scheduler.core.indexes import Pool
+from services.scheduler.core.indexes import Pool, open_pools
 from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.deleting import is_deleted
@@ -80,7 +80,7 @@ class Queries:
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
         cluster.refresh()
-        pools = tuple(_pool_view(name, pool) for name, pool in sorted(cluster.pools.items()))
+        pools = tuple(_pool_view(name, pool) for name, pool in open_pools(cluster.pools).items())
         present = [
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
         ]
@@ -89,7 +89,7 @@ class Queries:
     async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
         cluster = self.cycle.cluster
         cluster.refresh()
-        found = cluster.pools.get(query.pool)
+        found = open_pools(cluster.pools).get(query.pool)
         if found is None:
             raise NotFound(f"pool {query.pool}")
         here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]

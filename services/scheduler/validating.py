@@ -3,9 +3,10 @@
 from services.scheduler.core.budgets import warnings_of
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.advice import lending_warnings
+from services.scheduler.core.indexes import open_pools
 from services.scheduler.core.placement.fit import Reach, reach_of
 from services.scheduler.core.placement.labels import where_of
-from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
+from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY, PoolPolicy
 from services.scheduler.core.trial import Needs
 from shared.errors import Rejected
 from shared.ids import TenantId
@@ -24,9 +25,11 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             f"priority {query.priority} is not between {FIRST_PRIORITY} and {LAST_PRIORITY}",
             "resources.priority",
         )
-    pool = cluster.pools.get(query.pool)
+    cluster.refresh()
+    pools = open_pools(cluster.pools)
+    pool = pools.get(query.pool)
     if pool is None:
-        known = ", ".join(sorted(cluster.pools))
+        known = ", ".join(pools)
         raise Rejected(
             "pool_unknown",
             f"pool {query.pool} does not exist",
@@ -35,10 +38,9 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
         )
     where = where_of(query.required_labels, query.preferred_labels, query.excluded_workers)
     needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
-    cluster.refresh()
     reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), tenant, needs)
     spent = warnings_of(cluster, query.pool, tenant, query.workspace)
-    warnings = (*_unknown_workers(cluster, query), *spent)
+    warnings = (*_unknown_workers(cluster, query), *_closing(pool.policy), *spent)
     if reach.is_final and not reach.slots and needs.where is not None and needs.where.required:
         raise Rejected(
             "labels_unknown",
@@ -66,6 +68,12 @@ def _never(query: ValidatePlacement, reach: Reach) -> Rejected:
 
 def _sentence(query: ValidatePlacement, reach: Reach) -> str:
     return f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
+
+
+def _closing(policy: PoolPolicy) -> tuple[str, ...]:
+    if not policy.is_closing:
+        return ()
+    return (f"pool {policy.name} is being given up: its machines go as their runs end",)
 
 
 def _unknown_workers(cluster: Cluster, query: ValidatePlacement) -> tuple[str, ...]:

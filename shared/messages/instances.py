@@ -45,7 +45,7 @@ class InstanceChanged(Event, entity="instance", happened="changed", key="instanc
 
 class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     """provisioner → scheduler, gateway: what a pool may grow to, what a slot of its machines costs for an hour (None: nothing is known),
-    and what keeps it from growing."""
+    and what keeps it from growing. `is_closing`: it goes with its last machine."""
 
     pool: PoolName
     version: int
@@ -58,6 +58,7 @@ class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     fault: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     price_per_slot_hour: float | None = None
+    is_closing: bool = False
 
 
 class Price(Record):

@@ -1,9 +1,11 @@
 """Pools of rented machines, for who keeps the site: shown, defined and closed, machines ended, and what they have cost. The provisioner keeps them; here is
 asked, and recorded before."""
 
+import asyncio
+from contextlib import suppress
 from datetime import UTC, date, timedelta
 
-from muster.errors import Conflict, NotFound, Rejected
+from muster.errors import Conflict, MusterError, NotFound, Rejected
 from services.gateway.api.base import Empty
 from services.gateway.api.cluster import InstanceRecord
 from services.gateway.api.machines import (
@@ -22,6 +24,7 @@ from services.gateway.api.machines import (
     UpdateMachinePoolRequest,
 )
 from services.gateway.operations.call import Call
+from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.once import claim_apart, forget, remember
 from services.gateway.operations.render_cluster import render_instance
@@ -30,6 +33,7 @@ from shared.ids import SITE, InstanceId, PoolName, new_id
 from shared.messages import machine_pools as messages
 
 DAYS = 30
+_LOOKS, _LOOKS_EVERY_S = 40, 0.05
 
 
 async def list_machine_pools(call: Call, request: Empty) -> MachinePools:
@@ -54,6 +58,7 @@ async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> 
     except (Rejected, Conflict):
         await forget(call, earlier.operation_id if earlier else operation_id)
         raise
+    await _until_known(call, answer.name)
     async with call.transaction() as connection:
         return await remember(call, connection, answer)
 
@@ -121,6 +126,15 @@ async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> M
     question = messages.SetMachinePool(pool=PoolName(name), definition=definition, is_new=is_new)
     found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
     return _render(found.pools[0])
+
+
+async def _until_known(call: Call, pool: str) -> None:
+    """Returns once the scheduler has heard of the pool, so that who was answered can submit into it; where it is away, it hears of it later."""
+    with suppress(MusterError):
+        for _ in range(_LOOKS):
+            if pool in {one.pool for one in (await load_cluster(call)).pools}:
+                return
+            await asyncio.sleep(_LOOKS_EVERY_S)
 
 
 async def _load(call: Call, pool: PoolName | None = None) -> tuple[messages.MachinePool, ...]:

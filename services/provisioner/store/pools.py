@@ -56,18 +56,24 @@ async def seed_provider(connection: AsyncConnection, spec: PoolSpec) -> None:
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
 
 
-async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> None:
-    """Defines a pool, anew or otherwise than before; the loop tells of it."""
-    known = {"definition": definition.model_dump(mode="json"), "is_closing": False}
-    values = {"pool": spec.pool, "version": 0, "instances": 0, **told_of(spec), **known}
-    statement = upsert(provider).values(values)
-    await connection.execute(statement.on_conflict_do_update(index_elements=["pool"], set_=known))
+async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> Provider:
+    """Defines a pool, anew or otherwise than before; the version rises. What it has stays."""
+    defined = {**told_of(spec), "definition": definition.model_dump(mode="json"), "is_closing": False}
+    risen = {**defined, "version": provider.c.version + 1}
+    statement = upsert(provider).values(pool=spec.pool, version=1, instances=0, **defined)
+    found = await connection.execute(
+        statement.on_conflict_do_update(index_elements=["pool"], set_=risen).returning(*provider.c)
+    )
+    return _provider_of(found.one())
 
 
-async def close_pool(connection: AsyncConnection, pool: PoolName) -> bool:
-    """Has all its machines go once they are empty. False: there is no such pool, or the settings define it."""
+async def close_pool(connection: AsyncConnection, pool: PoolName) -> Provider | None:
+    """Has all its machines go once they are empty; the version rises. None: there is no such pool, or the settings define it."""
     statement = update(provider).where(provider.c.pool == pool, provider.c.definition.is_not(None))
-    return (await connection.execute(statement.values(is_closing=True))).rowcount > 0
+    values = {"is_closing": True, "minimum": 0, "maximum": 0, "version": provider.c.version + 1}
+    found = await connection.execute(statement.values(values).returning(*provider.c))
+    row = found.one_or_none()
+    return None if row is None else _provider_of(row)
 
 
 async def drop_pool(connection: AsyncConnection, pool: PoolName) -> None:

@@ -22,7 +22,7 @@ from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Liveness, Worker
-from shared.ids import RunId, TrialId, WorkerId
+from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 
 class Charge(NamedTuple):
@@ -44,6 +44,11 @@ class Reserved:
 
     trial: TrialId
     workers: tuple[WorkerId, ...]
+
+
+def open_pools(pools: Mapping[PoolName, "Pool"]) -> dict[PoolName, "Pool"]:
+    """The pools that there are for people, by name: without those that were given up."""
+    return {name: pool for name, pool in sorted(pools.items()) if not pool.is_given_up}
 
 
 @dataclass(slots=True)
@@ -90,6 +95,11 @@ class Pool:
         if isinstance(usable, int):
             return usable
         return sum(ceil(tenant.usable) for tenant in self.shares.root.children.values())
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it is there no more: its provider gives it up, and nothing stands, runs or waits in it."""
+        return self.policy.is_closing and not (len(self.capacity) or self.runs or len(self.queue))
 
     @property
     def is_lending(self) -> bool:

@@ -28,6 +28,8 @@ class PoolPolicy:
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
         provided_kind: Kind of slot that its provider's machines bring (None: not known).
         provided_labels: Labels that its provider's machines bring.
+        is_closing: Its provider gives it up: it is no longer shown, and takes nothing, once it is empty.
+        provider_fault: What keeps its provider from bringing more machines, for who waits for them.
         price_per_slot_hour: What its provider's machines cost (None: not known); told to searches, and what usage is reckoned with.
         order: Who goes first (`order/`).
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
@@ -63,6 +65,8 @@ class PoolPolicy:
     placement: PlacementRule = "best_fit"
     provided_labels: Labels = ()
     price_per_slot_hour: float | None = None
+    is_closing: bool = False
+    provider_fault: str | None = None
 
     @property
     def takes_back(self) -> bool:

@@ -115,5 +115,7 @@ def _policy_of(row: Any) -> PoolPolicy:
         provided_kind=row.provided_kind,
         provided_labels=labels_of(row.provided_labels),
         price_per_slot_hour=row.price_per_slot_hour,
+        is_closing=row.is_closing,
+        provider_fault=row.provider_fault,
     )
     return ruled(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))

@@ -51,6 +51,7 @@ _BEHIND = text(
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
     " provided_kind = :kind, provided_labels = CAST(:labels AS jsonb), price_per_slot_hour = :price,"
+    " is_closing = :is_closing, provider_fault = :fault,"
     " provider_version = :version WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
@@ -160,7 +161,7 @@ async def load_worker_wishes(connection: AsyncConnection) -> list[WorkerWish]:
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:
-    """What the pool's provider can bring it to, and at what price."""
+    """What the pool's provider can bring it to, at what price, and what keeps it from that."""
     row = {
         "pool": limit.pool,
         "max_slots": limit.maximum * limit.slots_per_instance,
@@ -168,6 +169,8 @@ async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> Non
         "kind": limit.slot_kind,
         "labels": orjson.dumps(limit.labels).decode(),
         "price": limit.price_per_slot_hour,
+        "is_closing": limit.is_closing,
+        "fault": limit.fault,
         "version": limit.version,
     }
     await connection.execute(_LIMIT, row)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import httpx
@@ -21,8 +22,10 @@ from shared.messages.machine_pools import (
     Spending,
     Spendings,
 )
+from shared.messages.pools import ClusterView, GetCluster
 from tests.integration.gateway.audited import recorded
 from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.test_machines import view
 
 HELD = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OFFER = OfferView(
@@ -113,6 +116,23 @@ async def test_a_pool_is_defined_shown_changed_closed_and_each_is_recorded(
     assert [answer.status_code for answer in denied] == [403, 404, 404, 403], (
         "denied and absent look the same"
     )
+
+
+async def test_a_new_pool_is_answered_for_once_the_scheduler_has_heard_of_it(
+    gateway: Gateway, others: Others
+) -> None:
+    asked = count()
+
+    def hears(ask: Ask, query: GetCluster) -> ClusterView:
+        heard = view()
+        new = heard.pools[0].model_copy(update={"pool": PoolName("heard-late")})
+        return heard if next(asked) < 2 else heard.model_copy(update={"pools": (*heard.pools, new)})
+
+    others.say(GetCluster, hears)
+    async with gateway.client() as operator:
+        made = await operator.post("/v1/machine-pools", json=BODY | {"name": "heard-late"})
+    del others.answers[GetCluster]
+    assert (made.status_code, next(asked)) == (201, 3), "who is answered can submit into it"
 
 
 async def test_what_cannot_be_is_refused_with_its_field_and_the_way_out(gateway: Gateway) -> None:

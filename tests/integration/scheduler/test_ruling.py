@@ -70,7 +70,9 @@ async def test_rules_of_a_pool_change_while_it_runs_and_stay_changed(around: Pla
         assert (refused.operation_id, refused.code) == (unknown.operation_id, "pool_unknown")
 
 
-async def test_a_pool_that_was_made_at_the_provisioner_takes_work(around: Platform) -> None:
+async def test_a_pool_that_was_made_at_the_provisioner_is_there_until_it_is_closed_there(
+    around: Platform,
+) -> None:
     made = ProviderChanged(
         pool=PoolName("burst"),
         version=1,
@@ -86,9 +88,21 @@ async def test_a_pool_that_was_made_at_the_provisioner_takes_work(around: Platfo
         view = await around.insist(GetCluster())
         return {(pool.pool, pool.max_slots, pool.exclusive) for pool in view.pools} >= {("burst", 6, True)}
 
-    async with around.scheduler():
+    async def is_gone() -> bool:
+        return "burst" not in {pool.pool for pool in (await around.insist(GetCluster())).pools}
+
+    async with around.scheduler() as leader:
         await eventually(around.is_led)
         await around.tell(made, SITE)
+        await eventually(is_there)
+        closed = made.model_copy(update={"version": 2, "maximum": 0, "is_closing": True})
+        await around.tell(closed, SITE)
+        await eventually(is_gone)
+        await leader.kill()
+    async with around.scheduler():
+        await eventually(around.is_led)
+        assert await is_gone(), "also to a leader that has heard no event of it"
+        await around.tell(made.model_copy(update={"version": 3}), SITE)
         await eventually(is_there)
 
 

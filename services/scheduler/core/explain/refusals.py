@@ -208,10 +208,10 @@ def _on_machines(facts: Facts) -> str:
 
 
 def _of_closed(facts: Facts) -> str:
-    """Of workers that take nothing more."""
-    told = ""
+    """Of machines that do not come, and of workers that take nothing more."""
+    told = f"; no machine comes: {facts['provider_fault']}" if "provider_fault" in facts else ""
     if "draining_slots" in facts:
-        told = f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
+        told += f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
     if "troubled_slots" in facts:
         told += f"; {_count(facts['troubled_slots'], 'more slot')} on workers that can begin nothing now: {facts['trouble']}"
     return told
@@ -234,6 +234,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     }
     facts |= _closed(cluster, pool)
     facts |= _booked(cluster, pool, trial)
+    if pool.policy.provider_fault is not None:
+        facts["provider_fault"] = pool.policy.provider_fault
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if wish.needs.where is not None and str(wish.needs.where):

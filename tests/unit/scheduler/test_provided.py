@@ -1,0 +1,32 @@
+"""Pools whose machines a provider brings: what keeps it from that is told to who waits, and what it gives up goes once it is empty."""
+
+from services.scheduler.core.events import draining
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.indexes import open_pools
+from services.scheduler.core.pool import PoolPolicy
+from shared.ids import WorkerId
+from shared.messages.specs import Wanted
+from tests.unit.scheduler.world import POOL, World
+
+
+def test_who_waits_for_machines_that_do_not_come_is_told_why():
+    world = World(PoolPolicy(POOL, max_slots=4, provider_fault="g5 in a: quota: 0 of 8"))
+    world.want(1)
+    assert world.cycle() == []
+    told = explain(world.cluster, world.trial(1))
+    assert "no machine comes: g5 in a: quota: 0 of 8" in told.message
+    assert told.facts["provider_fault"] == "g5 in a: quota: 0 of 8"
+
+
+def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or_waits_in_it():
+    world = World()
+    world.worker("a"), world.want(1), world.cycle(), world.want(2)
+    world.cluster.put_pool(PoolPolicy(POOL, is_closing=True, max_slots=0))
+    assert POOL in open_pools(world.cluster.pools)
+    assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.exit(1), world.worker("a")
+    assert POOL in open_pools(world.cluster.pools), "somebody waits"
+    world.want(2, wanted=Wanted.KILL, version=2), world.cycle()
+    assert POOL not in open_pools(world.cluster.pools)
+    world.cluster.put_pool(PoolPolicy(POOL))
+    assert POOL in open_pools(world.cluster.pools)
