@@ -1,6 +1,6 @@
 """Usage: who held how many slots for how long."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from pydantic import BaseModel
@@ -8,12 +8,14 @@ from pydantic import BaseModel
 from shared.ids import ExperimentId, PoolName, TenantId
 from shared.messages.base import Query, Record
 
-UsageKey = Literal["tenant", "workspace", "user", "experiment", "pool"]
+UsageKey = Literal["day", "tenant", "workspace", "user", "experiment", "pool"]
 
 
 class Used(Record):
-    """What was used in the period; of the keys, those are set that were asked for. `cost` is of slots whose price was known, in its currency."""
+    """What was used in the period; of the keys, those are set that were asked for. `cost` is of slots whose price was known, in its currency.
+    Days are of UTC."""
 
+    day: date | None = None
     tenant: TenantId | None = None
     workspace: str | None = None
     user: str | None = None

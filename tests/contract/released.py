@@ -25,8 +25,8 @@ BASELINE = Path(__file__).parent / "baseline"
 REQUIRED = "!"
 """Ends the type of a field without which a message is not understood."""
 
-ON_REQUEST = {"EventKind"}
-"""Enums of answers whose newer words are told to who asks for them by name alone (decision 0185)."""
+ON_REQUEST = {"EventKind", "UsageKey"}
+"""Enums of answers whose newer words are told to who asks for them by name alone (decision 0185; what usage was asked to be added up by)."""
 ANSWERS = ("200", "201")
 """202 has another body for who prefers it alone; to others it is the thing as it is by then."""
 
@@ -170,7 +170,7 @@ def _broken_shape(name: str, released: Shape, now: Shape | None, is_taken: bool)
             yield f"{name}.{field} is gone, and is still read"
         elif not _takes(before.removesuffix(REQUIRED), kind.removesuffix(REQUIRED), is_taken):
             yield f"{name}.{field} was {before!r}, now {kind!r}"
-        elif is_taken and kind != before and kind.endswith(REQUIRED):
+        elif is_taken and kind.endswith(REQUIRED) and not before.endswith(REQUIRED):
             yield f"{name}.{field} has become required, and is not always sent"
     if is_taken:
         yield from (

@@ -20,20 +20,29 @@ _MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or how lo
 By = Annotated[
     list[str] | None,
     typer.Option(
-        "--by", help="tenant, workspace, user, label, experiment or pool. Repeatable; by default workspace."
+        "--by",
+        help="day, tenant, workspace, user, label, experiment or pool. Repeatable; by default workspace.",
     ),
 ]
 Since = Annotated[str | None, typer.Option("--since", help=f"{_MOMENT} By default 30 days before the end.")]
 Until = Annotated[str | None, typer.Option("--until", help=f"{_MOMENT} By default now.")]
+Days = Annotated[
+    int | None,
+    typer.Option(
+        "--days", min=1, max=366, help="In place of --since: so many days of UTC, the last one counted."
+    ),
+]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV on stdout, for a spreadsheet.")]
 
 
-def usage(by: By = None, since: Since = None, until: Until = None, csv: Csv = False) -> None:
+def usage(
+    by: By = None, since: Since = None, until: Until = None, days: Days = None, csv: Csv = False
+) -> None:
     """Show how many slot-seconds were used, exact to the second, and what they cost."""
     from muster.client import connect
 
     keys = tuple(dict.fromkeys(by or ("workspace",)))
-    period = (moment_of(since, "--since"), moment_of(until, "--until"))
+    period = (moment_of(since, "--since"), moment_of(until, "--until"), days)
     with connect() as client:
         if csv and not out.json:
             print(client.cluster.usage_csv(keys, *period), end="")
@@ -72,7 +81,7 @@ def _show(found: "Usage") -> None:
             f"{row.slot_seconds:,.0f}", f"{row.slot_seconds / 3600:,.2f}", f"{row.slot_seconds / whole:.0%}",
             *((f"{row.cost:,.2f}",) if is_priced else ()),
         )
-        for row in sorted(found.items, key=lambda row: -row.slot_seconds)
+        for row in sorted(found.items, key=lambda row: (row.day or "", -row.slot_seconds))
     ]  # fmt: skip
     table(columns, rows, "no slot was used in this period")
     if rows:

@@ -182,22 +182,36 @@ class Cluster:
         return self._transport.post(models.JoinToken, "/v1/join-tokens", body)
 
     def usage(
-        self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
+        self,
+        by: Sequence[str] = ("workspace",),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        days: int | None = None,
     ) -> models.Usage:
-        """Return slot-seconds and cost in a period (by default the last 30 days), by tenant, workspace, user, label, experiment or pool."""
-        return self._transport.get(models.Usage, "/v1/usage", _usage_query(by, since, until))
+        """Return slot-seconds and cost in a period (by default the last 30 days), by day, tenant, workspace, user, label, experiment or pool.
+
+        `days` in place of `since`: so many days of UTC, the last one counted.
+        """
+        return self._transport.get(models.Usage, "/v1/usage", _usage_query(by, since, until, days))
 
     def usage_csv(
-        self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
+        self,
+        by: Sequence[str] = ("workspace",),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        days: int | None = None,
     ) -> str:
         """Return the same as CSV with a line of names."""
-        return self._transport.get_csv("/v1/usage", _usage_query(by, since, until))
+        return self._transport.get_csv("/v1/usage", _usage_query(by, since, until, days))
 
 
-def _usage_query(by: Sequence[str], since: datetime | None, until: datetime | None) -> Query:
+def _usage_query(
+    by: Sequence[str], since: datetime | None, until: datetime | None, days: int | None
+) -> Query:
     return {
         "by": [key for key in by if key != "label"],
         "by_label": True if "label" in by else None,
         "since": since.isoformat() if since else None,
         "until": until.isoformat() if until else None,
+        "days": days,
     }

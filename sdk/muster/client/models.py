@@ -1803,6 +1803,7 @@ class RunPage(Resource):
 class UsageKey(StrEnum):
     """What usage is added up by."""
 
+    DAY = "day"
     TENANT = "tenant"
     WORKSPACE = "workspace"
     USER = "user"
@@ -1813,6 +1814,7 @@ class UsageKey(StrEnum):
 class UsageRow(Resource):
     """What was used by one of each key that was asked for."""
 
+    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
     tenant: str | None = None
     workspace: str | None = None
     user: str | None = None

@@ -12,6 +12,7 @@ from services.gateway.api.base import Request, Resource
 class UsageKey(StrEnum):
     """What usage is added up by."""
 
+    DAY = "day"
     TENANT = "tenant"
     WORKSPACE = "workspace"
     USER = "user"
@@ -22,6 +23,7 @@ class UsageKey(StrEnum):
 class UsageRow(Resource):
     """What was used by one of each key that was asked for."""
 
+    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
     tenant: str | None = None
     workspace: str | None = None
     user: str | None = None
@@ -58,11 +60,14 @@ class Usage(Resource):
 
 
 class UsageRequest(Request):
-    """A period (by default the last 30 days; times without a zone are UTC) and what to add up by."""
+    """A period (by default the last 30 times 24 hours; times without a zone are UTC) and what to add up by."""
 
-    by: Annotated[list[UsageKey], Field(max_length=5)] = Field(
+    by: Annotated[list[UsageKey], Field(max_length=6)] = Field(
         default=[], description="By default workspace, or with `by_label` nothing else."
     )
     by_label: bool = Field(default=False, description="True adds up by label too, after the other keys.")
     since: datetime | None = None
     until: datetime | None = None
+    days: Annotated[int, Field(ge=1, le=366)] | None = Field(
+        default=None, description="In place of `since`: so many days of UTC, that of the end counted."
+    )

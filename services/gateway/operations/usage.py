@@ -19,7 +19,7 @@ from shared.messages.usage import GetUsage, Used
 _PERIOD = timedelta(days=30)
 _MOST_ROWS = 50_000
 DELETED = "(deleted tenants)"
-_OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL})
+_OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL, UsageKey.DAY})
 
 
 async def get_usage(call: Call, request: UsageRequest) -> Usage:
@@ -80,7 +80,9 @@ def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
 
 def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
     until = _aware(request.until or call.doors.clock.now())
-    since = _aware(request.since) if request.since else until - _PERIOD
+    if request.since and request.days:
+        raise Rejected("bad_period", "the period has two beginnings", "days", "give `since` or `days`")
+    since = _aware(request.since) if request.since else _beginning(until, request.days)
     if since >= until:
         raise Rejected(
             "bad_period",
@@ -89,6 +91,14 @@ def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
             "give a `since` that lies before `until`",
         )
     return since, until
+
+
+def _beginning(until: datetime, days: int | None) -> datetime:
+    """Midnight of the first of so many days; the day that ends with `until` is one of them."""
+    if days is None:
+        return until - _PERIOD
+    last = (until - timedelta(microseconds=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return last - timedelta(days=days - 1)
 
 
 def _aware(moment: datetime) -> datetime:
@@ -143,6 +153,7 @@ def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tu
     used = part.used
     number, name = numbered.get(used.experiment, (None, None)) if used.experiment else (None, None)
     return UsageRow(
+        day=used.day.isoformat() if used.day else None,
         tenant=tenants.get(used.tenant, str(used.tenant)) if used.tenant else None,
         workspace=used.workspace,
         user=used.user,

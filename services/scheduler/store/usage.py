@@ -9,12 +9,24 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from shared.messages.usage import GetUsage, UsageKey, UsagePage, Used
 
 _COLUMNS: Mapping[UsageKey, str] = {
+    "day": "day::date",
     "tenant": "tenant",
     "workspace": "workspace",
     "user": "owner",
     "experiment": "experiment",
     "pool": "pool",
 }
+_HELD = (
+    "SELECT *, greatest(since, :since) AS begins, least(until, :until) AS ends"
+    " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)"
+)
+_BY_DAY = (
+    "SELECT *, greatest(begins, day AT TIME ZONE 'UTC') AS starts,"
+    " least(ends, (day + interval '1 day') AT TIME ZONE 'UTC') AS stops"
+    f" FROM ({_HELD}) held, generate_series(date_trunc('day', begins AT TIME ZONE 'UTC'),"
+    " ends AT TIME ZONE 'UTC' - interval '1 microsecond', '1 day') AS days(day)"
+)
+_WHOLE = f"SELECT *, begins AS starts, ends AS stops FROM ({_HELD}) held"
 _SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
 _MOST_ROWS = 1000
 """Fits a reply on the bus with names of any length that the gateway takes."""
@@ -42,13 +54,12 @@ def _statement(keys: tuple[UsageKey, ...], goes_on: bool) -> TextClause:
     names = ", ".join(f"k{place}" for place in range(len(keys)))
     places = ", ".join(f":{place}" for place in _places(len(keys)))
     beyond = f"WHERE ({names}) > ({places})" if goes_on else ""
+    parts = _BY_DAY if "day" in keys else _WHOLE
     return text(
         f"SELECT * FROM (SELECT {columns}, sum(slot_seconds) AS slot_seconds,"
         " coalesce(sum(slot_seconds * price_per_slot_hour::numeric), 0) / 3600 AS cost,"
         " coalesce(sum(slot_seconds) FILTER (WHERE price_per_slot_hour IS NULL), 0) AS unpriced_slot_seconds"
-        " FROM (SELECT *, slots"
-        " * extract(epoch FROM least(coalesce(until, :until), :until) - greatest(since, :since)) AS slot_seconds"
-        " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)) held"
+        f" FROM (SELECT *, slots * extract(epoch FROM stops - starts) AS slot_seconds FROM ({parts}) parts) timed"
         f" GROUP BY {names}) used {beyond} ORDER BY {names} LIMIT :limit"
     )
 

@@ -92,9 +92,21 @@ async def test_without_a_period_it_is_the_last_thirty_days_by_workspace(
     assert until - since == timedelta(days=30)
 
 
+async def test_days_are_whole_ones_of_utc_and_told_as_dates(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetUsage, page(day="2026-11-01", workspace="vision"))
+    asked = httpx.QueryParams({"by": ["day", "workspace"], "days": 2, "until": "2026-11-02T00:00:00Z"})
+    found = (await api.get("/v1/usage", params=asked)).json()
+    assert (found["since"], found["items"][0]["day"]) == ("2026-10-31T00:00:00Z", "2026-11-01")
+    found = (await api.get("/v1/usage", params=asked.set("until", "2026-11-02T00:00:01Z"))).json()
+    assert found["since"] == "2026-11-01T00:00:00Z"
+    table = await api.get("/v1/usage", params=asked, headers={"Accept": "text/csv"})
+    assert table.text.splitlines()[1] == "2026-11-01,vision,12.5,0.0,0.0"
+
+
 @pytest.mark.parametrize(
     ("parameters", "code", "place"),
     [
+        ({"since": "2026-11-02", "days": "3"}, "bad_period", "days"),
         ({"since": "2026-11-02", "until": "2026-11-01"}, "bad_period", "since"),
         ({"by": "colour"}, "invalid_request", "by[0]"),
         ({"since": "yesterday"}, "invalid_request", "since"),

@@ -46,6 +46,7 @@ async def test_usage_equals_an_independent_count(around: Platform) -> None:
         }
         await it_is_told_by_period_key_and_page(around)
         await it_is_told_what_it_cost(around)
+        await it_is_told_by_day(around)
 
 
 async def it_is_told_by_period_key_and_page(around: Platform) -> None:
@@ -86,6 +87,32 @@ async def it_is_told_what_it_cost(around: Platform) -> None:
     speech, vision = page.rows
     assert vision.cost == pytest.approx(vision.slot_seconds / 100) and vision.unpriced_slot_seconds == 0
     assert (speech.cost, speech.unpriced_slot_seconds) == (0, pytest.approx(speech.slot_seconds))
+
+
+async def it_is_told_by_day(around: Platform) -> None:
+    """What was held over midnight counts in both days, each for its part; a day's end belongs to the next."""
+    midnight = CLOCK.now().replace(hour=0, minute=0, second=0, microsecond=0) - FUTURE
+    await around.rows(
+        "UPDATE scheduler.holding SET price_per_slot_hour = 36, slots = 1, since = $1, until = $2 RETURNING 1",
+        midnight - timedelta(hours=2),
+        midnight,
+    )
+    whole = await one_row(around, asked("pool"))
+    yesterday = (midnight - timedelta(hours=1)).date()
+    page = await around.ask(asked("day", "workspace"), DEFAULT_TENANT)
+    assert {used.day for used in page.rows} == {yesterday}
+    await around.rows("UPDATE scheduler.holding SET until = $1 RETURNING 1", midnight + timedelta(minutes=30))
+    page = await around.ask(asked("day"), DEFAULT_TENANT)
+    assert [(used.day, used.slot_seconds / whole.slot_seconds) for used in page.rows] == [
+        (yesterday, 1.0),
+        (midnight.date(), 0.25),
+    ]
+    assert page.rows[1].cost == pytest.approx(page.rows[1].slot_seconds / 100)
+    late = midnight - timedelta(minutes=30)
+    page = await around.ask(asked("day", since=late, until=midnight + timedelta(minutes=15)), DEFAULT_TENANT)
+    assert [used.slot_seconds / whole.slot_seconds for used in page.rows] == [0.25, 0.125], (
+        "days are cut by the period too"
+    )
 
 
 async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(around: Platform) -> None:

@@ -43,6 +43,23 @@ def test_what_has_a_price_is_told_with_its_cost(shell: Shell) -> None:
     assert "cost 36.50 in all" in shown.err and "100 slot-seconds had no known price" in shown.err
 
 
+def test_days_stand_in_their_order_and_are_asked_for(shell: Shell) -> None:
+    days = [
+        {"day": "2026-11-02", "workspace": "vision", "slot_seconds": 10.0},
+        {"day": "2026-11-01", "workspace": "speech", "slot_seconds": 1.0},
+        {"day": "2026-11-02", "workspace": "speech", "slot_seconds": 90.0},
+    ]
+    told = USAGE | {"by": ["day", "workspace"], "items": days, "slot_seconds": 101.0}
+    shell.answers["GET /v1/usage"] = httpx.Response(200, json=told)
+    shown = shell("usage", "--by", "day", "--by", "workspace", "--days", "7")
+    assert [line.split()[:2] for line in shown.out.splitlines()[1:]] == [
+        ["2026-11-01", "speech"],
+        ["2026-11-02", "speech"],
+        ["2026-11-02", "vision"],
+    ]
+    assert shell.requests[-1].url.params["days"] == "7"
+
+
 def test_csv_is_what_the_platform_gives(shell: Shell) -> None:
     shell.answers["GET /v1/usage"] = httpx.Response(200, text="workspace,slot_seconds\nvision,7200.0\n")
     assert shell("usage", "--csv").out == "workspace,slot_seconds\nvision,7200.0\n"

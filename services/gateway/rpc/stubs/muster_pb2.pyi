@@ -209,6 +209,7 @@ class TrialState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 class UsageKey(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     USAGE_KEY_UNSPECIFIED: _ClassVar[UsageKey]
+    USAGE_KEY_DAY: _ClassVar[UsageKey]
     USAGE_KEY_TENANT: _ClassVar[UsageKey]
     USAGE_KEY_WORKSPACE: _ClassVar[UsageKey]
     USAGE_KEY_USER: _ClassVar[UsageKey]
@@ -363,6 +364,7 @@ TRIAL_STATE_STOPPED: TrialState
 TRIAL_STATE_ERROR: TrialState
 TRIAL_STATE_CANCELLED: TrialState
 USAGE_KEY_UNSPECIFIED: UsageKey
+USAGE_KEY_DAY: UsageKey
 USAGE_KEY_TENANT: UsageKey
 USAGE_KEY_WORKSPACE: UsageKey
 USAGE_KEY_USER: UsageKey
@@ -4339,19 +4341,22 @@ class Usage(_message.Message):
     def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., by_label: _Optional[bool] = ..., items: _Optional[_Iterable[_Union[UsageRow, _Mapping]]] = ..., slot_seconds: _Optional[float] = ..., cost: _Optional[float] = ..., unpriced_slot_seconds: _Optional[float] = ...) -> None: ...
 
 class UsageRequest(_message.Message):
-    __slots__ = ("by", "by_label", "since", "until")
+    __slots__ = ("by", "by_label", "since", "until", "days")
     BY_FIELD_NUMBER: _ClassVar[int]
     BY_LABEL_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
+    DAYS_FIELD_NUMBER: _ClassVar[int]
     by: _containers.RepeatedScalarFieldContainer[UsageKey]
     by_label: bool
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
-    def __init__(self, by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., by_label: _Optional[bool] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    days: int
+    def __init__(self, by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., by_label: _Optional[bool] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., days: _Optional[int] = ...) -> None: ...
 
 class UsageRow(_message.Message):
-    __slots__ = ("tenant", "workspace", "user", "experiment", "experiment_name", "pool", "label", "slot_seconds", "cost", "unpriced_slot_seconds")
+    __slots__ = ("day", "tenant", "workspace", "user", "experiment", "experiment_name", "pool", "label", "slot_seconds", "cost", "unpriced_slot_seconds")
+    DAY_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
@@ -4362,6 +4367,7 @@ class UsageRow(_message.Message):
     SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     COST_FIELD_NUMBER: _ClassVar[int]
     UNPRICED_SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    day: str
     tenant: str
     workspace: str
     user: str
@@ -4372,7 +4378,7 @@ class UsageRow(_message.Message):
     slot_seconds: float
     cost: float
     unpriced_slot_seconds: float
-    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., label: _Optional[str] = ..., slot_seconds: _Optional[float] = ..., cost: _Optional[float] = ..., unpriced_slot_seconds: _Optional[float] = ...) -> None: ...
+    def __init__(self, day: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., label: _Optional[str] = ..., slot_seconds: _Optional[float] = ..., cost: _Optional[float] = ..., unpriced_slot_seconds: _Optional[float] = ...) -> None: ...
 
 class User(_message.Message):
     __slots__ = ("id", "name", "kind", "display_name", "groups", "created_at", "disabled_at")
