@@ -1,4 +1,6 @@
 import { useParams } from "@tanstack/react-router";
+import { lazy, Suspense, type ComponentType } from "react";
+import { Empty, Loading } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
 import { Tabs, type Tab } from "@/parts/Tabs";
 import { useMay } from "@/session/session";
@@ -6,19 +8,32 @@ import { MapTab } from "./MapTab";
 import { QueueTab } from "./QueueTab";
 import { Seen } from "./Seen";
 
-const TABS: readonly (Tab & { id: string; needs?: string })[] = [
-  { id: "map", label: "Map", to: "/cluster" },
-  { id: "queue", label: "Queue", to: "/cluster/queue", needs: "experiment.read" },
+interface Part extends Tab {
+  id: string;
+  needs: string;
+  Body: ComponentType;
+}
+
+const UsageTab = lazy(() => import("./UsageTab"));
+const CostTab = lazy(() => import("./CostTab"));
+
+const part = (id: string, label: string, Body: ComponentType, needs: string): Part => ({ id, label, Body, needs, to: "/cluster/$tab", params: { tab: id } });
+
+const PARTS: readonly Part[] = [
+  { ...part("map", "Map", MapTab, "cluster.read"), to: "/cluster", params: undefined },
+  part("queue", "Queue", QueueTab, "experiment.read"),
+  part("usage", "Usage", UsageTab, "cluster.read"),
+  part("cost", "Cost", CostTab, "cluster.manage"),
 ];
 
 export default function ClusterPage() {
   const { tab = "map" } = useParams({ strict: false });
   const may = useMay();
-  const shown = TABS.filter((one) => one.needs === undefined || may(one.needs));
-  const Body = tab === "queue" ? QueueTab : MapTab;
+  const shown = PARTS.filter((one) => may(one.needs));
+  const here = shown.find((one) => one.id === tab);
   return (
     <Page title="Cluster" fills={tab === "queue"} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown} />}>
-      <Body />
+      <Suspense fallback={<Loading rows={8} />}>{here ? <here.Body /> : <Empty icon="cluster" title="There is nothing here for your role" />}</Suspense>
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 /** What the cluster's pages ask. What runs and events change stands under "queue" and is asked again by them; the rest is asked when it is looked at. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
 import { keys } from "@/api/keys";
@@ -9,6 +9,9 @@ export type Pool = Resource<"Pool">;
 export type Worker = Resource<"Worker">;
 export type QueueEntry = Resource<"QueueEntry">;
 export type Explanation = Resource<"Explanation">;
+export type UsageRow = Resource<"UsageRow">;
+export type UsageKey = Resource<"UsageKey">;
+export type MachineCost = Resource<"MachineCost">;
 
 const PAGE = 200;
 
@@ -48,3 +51,23 @@ export function explanationQuery(entry: QueueEntry) {
     staleTime: 10_000,
   });
 }
+
+/** What was used in so many days, by day and by one thing more. */
+export const usageQuery = (by: UsageKey | "label", days: number) =>
+  queryOptions({
+    queryKey: keys.cluster("usage", { by, days }),
+    queryFn: async ({ signal }) => {
+      const query = by === "label" ? { by: ["day" as const], by_label: true, days } : { by: ["day" as const, by], days };
+      // CSV comes to who asks for it alone.
+      return (await ask(api.GET("/v1/usage", { params: { query }, signal }))) as Resource<"Usage">;
+    },
+    placeholderData: keepPreviousData,
+  });
+
+/** The ledger of rented machines between two days, both counted. */
+export const costsQuery = (since: string, until: string) =>
+  queryOptions({
+    queryKey: keys.cluster("costs", { since, until }),
+    queryFn: ({ signal }) => ask(api.GET("/v1/machine-costs", { params: { query: { since, until } }, signal })),
+    placeholderData: keepPreviousData,
+  });

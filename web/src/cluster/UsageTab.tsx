@@ -1,0 +1,36 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { daysBetween } from "@/charts/days";
+import { formatNumber } from "@/parts/format";
+import { useMay } from "@/session/session";
+import { OverTime } from "./OverTime";
+import { usageQuery } from "./data";
+import { USAGE_KEYS, usageName, type UsageBy } from "./usage";
+
+const SPANS = [7, 30, 90, 365];
+
+/** Who held how many slots for how long, day by day, and what it came to. */
+export default function UsageTab() {
+  const search = useSearch({ from: "/cluster/$tab" });
+  const seesTenants = useMay()("tenant.read");
+  const keys = USAGE_KEYS.filter((key) => key.value !== "tenant" || seesTenants);
+  const by: UsageBy = keys.find((key) => key.value === search.by)?.value ?? "workspace";
+  const days = search.days ?? 30;
+  const asked = useQuery(usageQuery(by, days));
+  const { data } = asked;
+  const unpriced = data?.unpriced_slot_seconds ?? 0;
+  return (
+    <OverTime
+      hours="Slot-hours"
+      keys={keys}
+      spans={SPANS}
+      by={by}
+      days={data ? daysBetween(data.since, data.until) : []}
+      rows={data?.items.map((row) => ({ day: row.day ?? "", name: usageName(row, by), hours: row.slot_seconds / 3600, cost: row.cost ?? 0 })) ?? []}
+      asked={asked}
+      isKnown={data !== undefined}
+      empty="No slot was used in these days"
+      note={unpriced > 0 ? `${formatNumber(unpriced / 3600, 3)} slot-hours had no known price` : "of all of it"}
+    />
+  );
+}
