@@ -11,9 +11,12 @@ import { Seen } from "./Seen";
 interface Part extends Tab {
   id: string;
   needs: string;
+  /** It scrolls by itself. */
+  fills?: boolean;
   Body: ComponentType;
 }
 
+const InstancesTab = lazy(() => import("./InstancesTab"));
 const UsageTab = lazy(() => import("./UsageTab"));
 const CostTab = lazy(() => import("./CostTab"));
 
@@ -21,7 +24,8 @@ const part = (id: string, label: string, Body: ComponentType, needs: string): Pa
 
 const PARTS: readonly Part[] = [
   { ...part("map", "Map", MapTab, "cluster.read"), to: "/cluster", params: undefined },
-  part("queue", "Queue", QueueTab, "experiment.read"),
+  { ...part("queue", "Queue", QueueTab, "experiment.read"), fills: true },
+  { ...part("machines", "Machines", InstancesTab, "cluster.read"), fills: true },
   part("usage", "Usage", UsageTab, "cluster.read"),
   part("cost", "Cost", CostTab, "cluster.manage"),
 ];
@@ -32,7 +36,7 @@ export default function ClusterPage() {
   const shown = PARTS.filter((one) => may(one.needs));
   const here = shown.find((one) => one.id === tab);
   return (
-    <Page title="Cluster" fills={tab === "queue"} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown} />}>
+    <Page title="Cluster" fills={here?.fills} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown} />}>
       <Suspense fallback={<Loading rows={8} />}>{here ? <here.Body /> : <Empty icon="cluster" title="There is nothing here for your role" />}</Suspense>
     </Page>
   );

@@ -1,14 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { api, ask } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
-import { counted } from "@/parts/format";
-import { Complaint } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
-import { toast, toastProblem } from "@/parts/Toast";
+import { toastProblem } from "@/parts/Toast";
 import { useMay } from "@/session/session";
+import { Draining } from "./Draining";
 import { Slot, saidOf } from "./MachineTile";
 import css from "./Map.module.css";
 import type { QueueEntry, Worker } from "./data";
@@ -85,55 +83,5 @@ function SlotSwitch({ worker, cell }: { worker: string; cell: Cell }) {
     <Button small kind="quiet" busy={turn.isPending} onClick={() => turn.mutate()}>
       {cell.isDisabled ? "Use again" : "Take out"}
     </Button>
-  );
-}
-
-type Order = "drain" | "reclaim" | "undrain";
-
-/** Draining says first what it does to what runs there. */
-function Draining({ worker }: { worker: Worker }) {
-  const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
-  const order = useMutation({
-    mutationFn: (what: Order) => {
-      const path = { params: { path: { worker: worker.id } } };
-      if (what === "undrain") return ask(api.POST("/v1/workers/{worker}/undrain", path));
-      return ask(api.POST("/v1/workers/{worker}/drain", { ...path, body: { reclaim: what === "reclaim" } }));
-    },
-    onSuccess: (_, what) => {
-      setAsked(false);
-      toast(what === "undrain" ? `${worker.id} takes work again` : `${worker.id} takes no more work`);
-      return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
-    },
-  });
-  if (worker.state === "draining") {
-    return (
-      <>
-        {order.error && <Complaint error={order.error} />}
-        <Button icon="play" busy={order.isPending} onClick={() => order.mutate("undrain")}>
-          Give it work again
-        </Button>
-      </>
-    );
-  }
-  if (!asked) {
-    return (
-      <Button kind="danger" icon="stop" onClick={() => setAsked(true)}>
-        Drain
-      </Button>
-    );
-  }
-  return (
-    <>
-      {order.error ? <Complaint error={order.error} /> : <span className="muted">{worker.used_slots > 0 ? `${counted(worker.used_slots, "slot")} in use here:` : "Nothing runs here."}</span>}
-      <Button busy={order.isPending && order.variables === "drain"} onClick={() => order.mutate("drain")}>
-        {worker.used_slots > 0 ? "Let its runs end" : "Drain it"}
-      </Button>
-      {worker.used_slots > 0 && (
-        <Button kind="danger" busy={order.isPending && order.variables === "reclaim"} onClick={() => order.mutate("reclaim")}>
-          Save and move them
-        </Button>
-      )}
-    </>
   );
 }

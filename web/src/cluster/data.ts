@@ -11,9 +11,11 @@ export type QueueEntry = Resource<"QueueEntry">;
 export type Explanation = Resource<"Explanation">;
 export type UsageRow = Resource<"UsageRow">;
 export type UsageKey = Resource<"UsageKey">;
+export type Instance = Resource<"InstanceRecord">;
 export type MachineCost = Resource<"MachineCost">;
 
 const PAGE = 200;
+const STANDING = "state != gone and state != failed";
 
 export const poolsQuery = queryOptions({
   queryKey: keys.cluster("queue", { part: "pools" }),
@@ -26,6 +28,16 @@ export const workersQuery = queryOptions({
   queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/workers", { params: { query: { limit: PAGE, cursor } }, signal }))),
   refetchOnWindowFocus: true,
 });
+
+/** Machines that were rented or started, newest first: those that stand, or all. */
+export const instancesQuery = (isAll: boolean) =>
+  queryOptions({
+    queryKey: keys.cluster("queue", { part: "instances", isAll }),
+    queryFn: ({ signal }) =>
+      every((cursor) => ask(api.GET("/v1/instances", { params: { query: { filter: isAll ? undefined : STANDING, limit: PAGE, cursor } }, signal }))),
+    placeholderData: keepPreviousData,
+    refetchOnWindowFocus: true,
+  });
 
 /** What waits, in the order of service, the first fifty with their expected starts. */
 export const waitingQuery = queryOptions({

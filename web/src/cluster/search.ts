@@ -9,6 +9,8 @@ export interface ClusterSearch {
   by?: string;
   days?: number;
   measure?: Measure;
+  /** Machines that went are listed too. */
+  gone?: boolean;
 }
 
 export function readClusterSearch(search: Record<string, unknown>): ClusterSearch {
@@ -19,6 +21,7 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
     trial: text("trial"),
     by: text("by"),
     days: Number.isInteger(days) && days > 0 && days <= 366 ? days : undefined,
+    gone: search.gone === true || undefined,
     measure: search.measure === "cost" ? "cost" : undefined,
   };
 }

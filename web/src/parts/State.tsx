@@ -15,6 +15,12 @@ const TONES: Record<string, Tone> = {
   queued: "idle",
   submitted: "idle",
   waiting: "idle",
+  wanted: "idle",
+  launching: "active",
+  joining: "active",
+  drained: "warn",
+  terminating: "warn",
+  gone: "idle",
   ready: "good",
   completed: "good",
   stopped: "good",
@@ -26,7 +32,7 @@ const TONES: Record<string, Tone> = {
   saved: "good",
   corrupt: "bad",
 };
-const MOVES = new Set(["active", "running", "training", "starting", "stopping"]);
+const MOVES = new Set(["active", "running", "training", "starting", "stopping", "launching", "joining", "terminating"]);
 
 /** The tone of a state, for whatever else is coloured by it. */
 export function toneOf(state: string): Tone {

@@ -1,0 +1,103 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { Button } from "@/parts/Button";
+import { Dialog } from "@/parts/Dialog";
+import { counted, formatMoney } from "@/parts/format";
+import { Complaint } from "@/parts/Notes";
+import { State } from "@/parts/State";
+import { Time } from "@/parts/Time";
+import { toast } from "@/parts/Toast";
+import { useMay } from "@/session/session";
+import { Draining } from "./Draining";
+import css from "./Map.module.css";
+import { workersQuery, type Instance, type Worker } from "./data";
+
+const OVER = new Set(["terminating", "gone", "failed"]);
+
+/** One rented machine: what it is, what it has cost, and giving it back. */
+export function InstanceDialog({ instance, onClose }: { instance: Instance; onClose: () => void }) {
+  const mayManage = useMay()("cluster.manage");
+  const workers = useQuery(workersQuery);
+  const worker = workers.data?.items.find((one) => one.id === instance.worker);
+  const isOver = OVER.has(instance.state);
+  return (
+    <Dialog title={instance.worker} onClose={onClose} footer={mayManage && !isOver && <GivingBack instance={instance} worker={worker} onDone={onClose} />}>
+      <dl className={css.facts}>
+        <dt>State</dt>
+        <dd>
+          <State state={instance.state} /> <Time at={instance.since} />
+        </dd>
+        {instance.reason && (
+          <>
+            <dt>Why</dt>
+            <dd>{instance.reason}</dd>
+          </>
+        )}
+        <dt>Kind</dt>
+        <dd>
+          {instance.kind || "–"} by {instance.driver}, {counted(instance.slots, "slot")}
+        </dd>
+        <dt>Where</dt>
+        <dd>
+          pool {instance.pool}
+          {instance.zone && `, zone ${instance.zone}`}
+        </dd>
+        <dt>Rented</dt>
+        <dd>
+          {instance.purchase.replace("_", " ")}, {formatMoney(instance.price_per_hour)} an hour, {formatMoney(instance.cost)} so far
+        </dd>
+        <dt>Launched</dt>
+        <dd>
+          <Time at={instance.launched_at} />
+        </dd>
+        {instance.ended_at && (
+          <>
+            <dt>Ended</dt>
+            <dd>
+              <Time at={instance.ended_at} />
+            </dd>
+          </>
+        )}
+        <dt>Id</dt>
+        <dd>
+          <code>{instance.id}</code>
+        </dd>
+      </dl>
+    </Dialog>
+  );
+}
+
+/** Ending a machine is said twice: what runs there is cut off. A machine that joined can be drained instead. */
+function GivingBack({ instance, worker, onDone }: { instance: Instance; worker: Worker | undefined; onDone: () => void }) {
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  const end = useMutation({
+    mutationFn: () => ask(api.POST("/v1/instances/{instance}/terminate", { params: { path: { instance: instance.id } } })),
+    onSuccess: () => {
+      toast(`${instance.worker} is being ended`);
+      onDone();
+      return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
+    },
+  });
+  if (asked) {
+    return (
+      <>
+        {end.error ? <Complaint error={end.error} /> : <span className="muted">{lossOf(worker)}</span>}
+        <Button kind="quiet" onClick={() => setAsked(false)}>Keep it</Button>
+        <Button kind="danger" busy={end.isPending} onClick={() => end.mutate()}>End it now</Button>
+      </>
+    );
+  }
+  return (
+    <>
+      <Button kind="danger" icon="trash" onClick={() => setAsked(true)}>End…</Button>
+      {worker && worker.state !== "lost" && <Draining worker={worker} />}
+    </>
+  );
+}
+
+function lossOf(worker: Worker | undefined): string {
+  if (!worker || worker.used_slots === 0) return "Nothing runs there.";
+  return `${counted(worker.used_slots, "slot")} in use: its runs go on elsewhere from their last checkpoint.`;
+}
