@@ -128,6 +128,7 @@ def _machine(
         account=account,
         run_bytes=own.run_bytes,
         cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
+        niceness=own.niceness,
     )
 
 

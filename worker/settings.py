@@ -35,6 +35,8 @@ class WorkerSettings(Section):
         metadata_url: Where that service is, if not at its usual address.
         slot_memory_bytes: Memory that a run may take for each of its slots here, by control groups; not set bounds nothing.
         slot_processes: Processes and threads, likewise.
+        niceness: How far runs give way to what else this machine computes, 0 to 19: 5 leaves a service that shares it three quarters of a core that
+            both want, 10 nine tenths; it changes nothing where runs are alone.
         run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """
 
@@ -57,6 +59,7 @@ class WorkerSettings(Section):
     run_bytes: int | None = Field(None, ge=1024**2)
     slot_memory_bytes: int | None = Field(None, ge=64 * 1024**2)
     slot_processes: int | None = Field(None, ge=16)
+    niceness: int = Field(0, ge=0, le=19)
     cloud: Literal["aws", "gcp"] | None = None
     metadata_url: str | None = None
 

@@ -11,6 +11,9 @@ from muster.errors import Rejected
 
 REST_PORT = 8470
 GRPC_PORT = 8471
+NICENESS = "MUSTER_WORKER__NICENESS"
+RUNS_NICENESS = 5
+"""Who serves goes before who trains: a request waits at each of some ten wake-ups for whoever has the core (decision 0174)."""
 FOLDER = ".muster"
 STATE_FILE = "state.json"
 _OWN_SECTIONS = ("MUSTER_NATS__", "MUSTER_POSTGRES__", "MUSTER_REDIS__", "MUSTER_S3__", "MUSTER_SIDE__")
@@ -27,6 +30,7 @@ class Options:
         keys: folder of NATS identities.
         nats_url, postgres_url, redis_url, s3: servers that already run; None where one is to be started.
         rest_port, grpc_port: the gateway's; 0 for a free one.
+        runs_niceness: how far runs give way to servers and services, with which they share this machine.
         inherited: the environment that services get beside their settings.
     """
 
@@ -38,6 +42,7 @@ class Options:
     s3: S3Address | None = None
     rest_port: int = REST_PORT
     grpc_port: int = GRPC_PORT
+    runs_niceness: int = RUNS_NICENESS
     inherited: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -59,6 +64,7 @@ def load_options(environment: Mapping[str, str] | None = None, home: Path | None
         s3=_s3(values),
         rest_port=rest,
         grpc_port=_port(values, "MUSTER_GATEWAY__GRPC_PORT", GRPC_PORT if rest == REST_PORT else 0),
+        runs_niceness=_number(values, NICENESS, RUNS_NICENESS, 19, "niceness"),
         inherited={name: value for name, value in values.items() if _is_passed(name)},
     )
 
@@ -92,13 +98,17 @@ def _s3(values: Mapping[str, str]) -> S3Address | None:
     return S3Address(url, pair[0], pair[1], values.get("MUSTER_S3__BUCKET") or BUCKET)
 
 
-def _port(values: Mapping[str, str], name: str, otherwise: int) -> int:
+def _number(values: Mapping[str, str], name: str, otherwise: int, most: int, kind: str) -> int:
     text = values.get(name)
     if not text:
         return otherwise
-    if not text.isdigit() or int(text) > 65535:
-        raise Rejected("bad_settings", f"{name}={text} is no port", hint="give a number from 0 to 65535")
+    if not text.isdigit() or int(text) > most:
+        raise Rejected("bad_settings", f"{name}={text} is no {kind}", hint=f"give a number from 0 to {most}")
     return int(text)
+
+
+def _port(values: Mapping[str, str], name: str, otherwise: int) -> int:
+    return _number(values, name, otherwise, 65535, "port")
 
 
 def _is_passed(name: str) -> bool:

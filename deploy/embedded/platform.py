@@ -13,7 +13,7 @@ from deploy.embedded.environment import Addresses, S3Address, service_environmen
 from deploy.embedded.initialise import run_step
 from deploy.embedded.keeper import Keeper
 from deploy.embedded.leftovers import WORKERS_FOLDER
-from deploy.embedded.options import Options
+from deploy.embedded.options import NICENESS, Options
 from deploy.embedded.ports import LOOPBACK, free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.base import write_private
@@ -103,7 +103,7 @@ class Platform:
         if options.redis_url is None:
             servers.append(RedisServer(self.home, redis))
         if options.s3 is None:
-            servers.append(S3Server(self.home, tuple(s3)))
+            servers.append(S3Server(self.home, tuple(s3), options.runs_niceness))
         return tuple(servers)
 
     def _services(self, rest: int, grpc: int, sides: list[int]) -> tuple[Service, ...]:
@@ -112,6 +112,7 @@ class Platform:
         for name, side in zip(SERVICES, sides, strict=True):
             environment = {
                 **self.options.inherited,
+                NICENESS: str(self.options.runs_niceness),
                 **service_environment(name, addresses),
                 "MUSTER_SIDE__TOKEN": self.home.secret("side-token"),
                 "MUSTER_TELEMETRY__DIRECTORY": str(self.home.root / TRACES_FOLDER),

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.runtime.isolation import give_way
+
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -149,14 +151,6 @@ def _before_exec(command: Command, parent: int) -> Callable[[], None]:
             _LIBC.prctl(_PR_SET_PDEATHSIG, command.dies_with_parent.value)
             if os.getppid() != parent:
                 os._exit(1)
-        if command.niceness:
-            _give_way(command.niceness)
+        give_way(command.niceness)
 
     return prepare
-
-
-def _give_way(niceness: int) -> None:
-    """Where Linux shares processors out among sessions first, niceness counts within one only: the session's own says how sessions share."""
-    os.nice(niceness)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(niceness))

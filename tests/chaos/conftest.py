@@ -23,6 +23,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Breaking]:
     environment = known | {
         "MUSTER_HOME": str(home),
         "MUSTER_GATEWAY__PORT": "0",
+        "MUSTER_WORKER__NICENESS": "0",  # other testers compute on the same cores
         "MUSTER_PROVISIONER__MINIMUM": "2",
         "MUSTER_PROVISIONER__MAXIMUM": "2",
     }

@@ -26,7 +26,9 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         return
     home = tmp_path_factory.mktemp("platform") / ".muster"
     known = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-    environment = known | {"MUSTER_HOME": str(home), "MUSTER_GATEWAY__PORT": "0"}
+    # Trials give way to nobody: other testers compute on the same cores.
+    own = {"MUSTER_HOME": str(home), "MUSTER_GATEWAY__PORT": "0", "MUSTER_WORKER__NICENESS": "0"}
+    environment = known | own
     started = subprocess.run([MUSTER, "up"], env=environment, cwd=home.parent, check=False, timeout=240)
     assert started.returncode == 0, f"the platform did not start; see {home / 'logs'}"
     address = read_address(home / FILE)

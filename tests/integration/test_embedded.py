@@ -20,8 +20,10 @@ import psutil
 import pytest
 
 from deploy.embedded.leftovers import marked
+from deploy.embedded.options import NICENESS, RUNS_NICENESS
 from deploy.embedded.ports import accepts
 from deploy.embedded.processes import wait_until
+from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
 
 MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
@@ -96,6 +98,10 @@ def test_up_makes_a_platform_that_answers_its_token(place: Place) -> None:
     place.run("up")
     client = json.loads((place.home / "client.json").read_text())
     assert _ask(client["url"], client["token"]) == 200
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, place.pids()["s3"]) == min(19, own + RUNS_NICENESS + S3_NICENESS)
+    told = Path(f"/proc/{place.pids()['provisioner']}/environ").read_text().split("\0")
+    assert f"{NICENESS}={RUNS_NICENESS}" in told
     assert (place.home / "client.json").stat().st_mode & 0o777 == 0o600
     assert place.pids().keys() == PARTS | {"supervisor"}
 

@@ -24,6 +24,7 @@ from deploy.database.roles import create_database
 from deploy.database.urls import role_names
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
+from deploy.embedded.servers.s3 import NICENESS
 from tests.integration.servers import Servers, TestDatabase
 
 
@@ -113,9 +114,9 @@ def test_a_stopped_server_leaves_no_port(servers: Servers) -> None:
 
 def test_the_store_gives_way_to_trainings_of_other_sessions_too(s3_server: S3Server) -> None:
     pid = s3_server.pid or 0
-    assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + 5
+    assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
     shared_out = Path(f"/proc/{pid}/autogroup")
-    assert not shared_out.exists() or shared_out.read_text().endswith("nice 5\n")
+    assert not shared_out.exists() or shared_out.read_text().endswith(f"nice {NICENESS}\n")
 
 
 def test_the_stores_inner_ports_turn_strangers_away(s3_server: S3Server) -> None:

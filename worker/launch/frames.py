@@ -46,6 +46,7 @@ def hook_frame(
         group=account.group if account else None,
         limits=_limits(machine),
         cgroups=machine.cgroups.entrances(run.run_id),
+        niceness=machine.niceness,
     )
 
 
@@ -99,6 +100,7 @@ def _rank_frame(
         group=account.group if account else None,
         limits=_limits(machine),
         cgroups=machine.cgroups.entrances(run.run_id),
+        niceness=machine.niceness,
     )
 
 

@@ -36,13 +36,19 @@ class S3Server(Daemon):
     """Code, checkpoints and model files, over S3's API.
 
     Two identities: the administrator makes buckets, the platform's own reaches its bucket only.
+
+    Args:
+        home: the platform's folders.
+        ports: as many as `PORTS_NEEDED`.
+        runs_niceness: that of the trainings on this machine; the server's is greater.
     """
 
     name = "s3"
     stop_signs: StopSigns = ((signal.SIGTERM, 1.0),)
 
-    def __init__(self, home: Home, ports: tuple[int, ...]) -> None:
+    def __init__(self, home: Home, ports: tuple[int, ...], runs_niceness: int = 0) -> None:
         super().__init__(home)
+        self.niceness = min(19, runs_niceness + NICENESS)
         self.minio = shutil.which("minio")
         self._ports = ports
         self.port = ports[0]
@@ -75,7 +81,7 @@ class S3Server(Daemon):
             environment=plain_environment(self.home, directory, extra),
             log=self.log,
             directory=directory,
-            niceness=NICENESS,
+            niceness=self.niceness,
         )
 
     def ready(self) -> bool:

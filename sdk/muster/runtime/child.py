@@ -34,6 +34,7 @@ def become_rank(launch: Launch) -> NoReturn:
         os.environ.clear()
         os.environ.update(launch.environment)
         isolation.enter_groups(launch.cgroups)
+        isolation.give_way(launch.niceness)
         isolation.set_limits(launch.limits)
         isolation.drop_privileges(launch.user, launch.group)
         interpreter = launch.interpreter or sys.executable

@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -78,6 +79,15 @@ def enter_groups(groups: Sequence[str]) -> None:
     """Become a member of control groups, with all that is forked from here on. Raises OSError where one is not there."""
     for path in groups:
         Path(path).write_text("0", encoding="ascii")
+
+
+def give_way(niceness: int) -> None:
+    """Leave processors to what is less nice, as the leader of a session: where Linux shares them out among sessions first, niceness counts within
+    one only, and the session's own says how sessions share. Nothing changes where nobody else computes."""
+    if niceness:
+        os.nice(niceness)
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(niceness), encoding="ascii")
 
 
 def set_limits(limits: Mapping[str, int]) -> None:

@@ -197,7 +197,7 @@ class Launch:
 
     `command` is what the user wrote (a string is read as a shell would); a Python command runs in a fork of the
     warm parent, or is executed by `interpreter` where that is named. `limits` maps names such as `nofile` to soft limits; `cgroups` are files
-    that it writes itself into first.
+    that it writes itself into first; `niceness` is how far it gives way to what else its machine computes.
     """
 
     TAG: ClassVar[str] = "launch"
@@ -216,6 +216,7 @@ class Launch:
     limits: dict[str, int] = field(default_factory=dict)
     network: str = ""
     cgroups: list[str] = field(default_factory=list)
+    niceness: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,17 @@ async def test_each_end_has_its_code(bench: Bench) -> None:
     assert [bench.code(name) for name in ("missing", "python", "killed")] == [127, 2, -9]
 
 
+async def test_a_run_gives_way_as_far_as_it_is_told(bench: Bench) -> None:
+    said = "nice; cat /proc/self/autogroup 2>/dev/null || true"
+    bench.send(bench.launch("plain", said), replace(bench.launch("kind", said), niceness=7))
+    await eventually(lambda: (bench.code("plain"), bench.code("kind")) == (0, 0))
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    for name, more in (("plain", 0), ("kind", 7)):
+        niceness, *session = bench.text(f"{name}.out").splitlines()
+        assert niceness == str(own + more)
+        assert not session or session[0].endswith(f"nice {more}")
+
+
 async def test_one_name_starts_one_process(bench: Bench) -> None:
     bench.send(bench.launch("once", "echo started; sleep 60"), bench.launch("once", "echo again"))
     await eventually(lambda: bench.text("once.out") == "started\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.options import GRPC_PORT, REST_PORT, load_options
+from deploy.embedded.options import GRPC_PORT, NICENESS, REST_PORT, RUNS_NICENESS, load_options
 from muster.errors import Rejected
 
 
@@ -24,6 +24,14 @@ def test_a_free_port_for_rest_means_one_for_grpc_too() -> None:
 def test_a_port_is_a_number(value: str) -> None:
     with pytest.raises(Rejected, match="MUSTER_GATEWAY__PORT"):
         load_options({"MUSTER_GATEWAY__PORT": value})
+
+
+def test_runs_give_way_as_far_as_is_said() -> None:
+    assert load_options({}).runs_niceness == RUNS_NICENESS > 0
+    assert load_options({NICENESS: "0"}).runs_niceness == 0
+    for value in ("-1", "20", "much"):
+        with pytest.raises(Rejected, match="is no niceness"):
+            load_options({NICENESS: value})
 
 
 def test_a_store_needs_its_keys() -> None:
