@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from redis.asyncio import Redis
@@ -84,24 +85,30 @@ class Limiter:
     async def take(self, tenant: TenantId, rate_class: RateClass) -> None:
         """Raises Transient (`rate_limited`) with the time to wait."""
         rate = self._rates[rate_class]
-        told = f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second"
-        await self._take(f"muster:rate:{tenant}:{rate_class}", rate, str(rate_class), told)
+        wait_s = await self._take(_key_of(tenant, rate_class), rate, rate_class)
+        if wait_s > 0:
+            raise _too_fast(
+                f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second", wait_s
+            )
 
     async def take_own(self, tenant: TenantId, workspace: str, per_s: float) -> None:
         """The same from a bucket of all requests, at the rate that was set for the tenant (""), or for a workspace of it."""
-        whose = f"workspace '{workspace}'" if workspace else "your tenant"
-        told = f"{whose} sends more than the {per_s:g} requests a second that were set for it"
-        key = f"muster:rate:{tenant}:own:{workspace.encode().hex()}"
+        rate = Rate(per_s, max(1.0, per_s * _BURST_S))
         name = "workspace" if workspace else "tenant"
-        await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), name, told)
+        wait_s = await self._take(_key_of(tenant, f"own:{workspace.encode().hex()}"), rate, name)
+        if wait_s > 0:
+            whose = f"workspace '{workspace}'" if workspace else "your tenant"
+            raise _too_fast(
+                f"{whose} sends more than the {per_s:g} requests a second that were set for it", wait_s
+            )
 
-    async def _take(self, key: str, rate: Rate, name: str, told: str) -> None:
+    async def _take(self, key: str, rate: Rate, name: str) -> float:
+        """Returns the seconds to wait, 0 when a token was taken."""
         taken = await self._leased(key, rate)
         stands, before = Standing(name, taken.rate, taken.left), _standing.get()
         if before is None or stands.tokens <= before.tokens:  # Of several buckets the emptiest is told of.
             _standing.set(stands)
-        if taken.wait_s > 0:
-            raise Transient(told, retry_after_s=round(taken.wait_s, 3), code="rate_limited")
+        return taken.wait_s
 
     async def attempt(self, kind: str, who: str) -> None:
         """Raises Transient (`rate_limited`) where `who` has tried to sign in too often, whether or not there is such a one."""
@@ -110,9 +117,7 @@ class Limiter:
         found = await self._shared(key, rate, 1)
         wait_s = self._alone(key, rate).wait_s if found is None else found.wait_s
         if wait_s > 0:
-            raise Transient(
-                "there were too many attempts to sign in", retry_after_s=round(wait_s, 3), code="rate_limited"
-            )
+            raise _too_fast("there were too many attempts to sign in", wait_s)
 
     async def _leased(self, key: str, rate: Rate) -> _Taken:
         """Takes one of the tokens drawn ahead."""
@@ -173,6 +178,16 @@ class Limiter:
         self._local[key] = bucket
         _keep_newest(self._local, key)
         return _Taken(cautious, bucket.tokens, wait_s)
+
+
+@lru_cache(maxsize=4096)
+def _key_of(tenant: TenantId, bucket: str) -> str:
+    """The bucket's name in Redis. Every request asks for one, and writing an id takes longer than finding it."""
+    return f"muster:rate:{tenant}:{bucket}"
+
+
+def _too_fast(told: str, wait_s: float) -> Transient:
+    return Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
 
 
 def _keep_newest(known: OrderedDict[str, Any], key: str) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network
 from typing import Literal
 
@@ -64,9 +65,9 @@ def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Se
     Raises:
         Rejected: a proxy of the site passes on what cannot be read.
     """
-    address = parse_address(peer)
+    address, plain = _read_peer(peer)
     if address is None or not is_named(address, proxies.networks):
-        return Sender(_plain(address) if address else peer, is_secure)
+        return Sender(plain, is_secure)
     for hop in _hops(proxies, headers):
         if hop.scheme:
             is_secure = hop.scheme.lower() == "https"
@@ -85,6 +86,13 @@ def caller_key(address: str) -> str:
     if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
         return str(IPv6Network((found, _ONE_CALLER_BITS), strict=False))
     return address
+
+
+@lru_cache(maxsize=4096)
+def _read_peer(peer: str) -> tuple[Address | None, str]:
+    """The connection's other end, and how it is written: the same for all requests of a connection, and to read it costs as much as to know the caller."""
+    address = parse_address(peer)
+    return address, _plain(address) if address else peer
 
 
 def _hops(proxies: Proxies, headers: Sequence[Sequence[str]]) -> Iterator[_Hop]:

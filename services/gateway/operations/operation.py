@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import StrEnum
+from functools import cache
 from typing import Generic, Literal, TypeVar
 
 from services.gateway.api.base import Request, Resource
@@ -112,7 +113,7 @@ class Operation(Generic[Req, Res]):
     @property
     def path_fields(self) -> tuple[str, ...]:
         """The request's fields that stand in the path."""
-        return tuple(_PLACES.findall(self.path))
+        return _named_in(self.path)
 
     @property
     def audits(self) -> Audited:
@@ -154,3 +155,9 @@ class Operation(Generic[Req, Res]):
         if self.stream == "server":
             return RateClass.STREAM
         return RateClass.READ if self.verb == "GET" else RateClass.WRITE
+
+
+@cache
+def _named_in(path: str) -> tuple[str, ...]:
+    """Asked for by each request; there are as many paths as operations."""
+    return tuple(_PLACES.findall(path))

@@ -213,7 +213,7 @@ class _Told:
         self._figures.__enter__()
 
     async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        trace_id = telemetry.trace_id()
+        trace_id = None if error is None else telemetry.trace_id()
         self._leave(kind, error, trace)
         if error is None or not isinstance(error, Exception) or isinstance(error, grpc.aio.AbortError):
             return
