@@ -15,11 +15,15 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def encode(frame: Frame) -> bytes:
-    """The frame's bytes. Infinities and NaN travel as Python's JSON writes them."""
+    """The frame's bytes. Infinities and NaN travel as Python's JSON writes them. Raises Rejected for one that is too large to be taken."""
     values = {name: getattr(frame, name) for name in _names(type(frame))}
     body = _to_json({"t": frame.TAG, **values}).encode()
     if len(body) > MAX_FRAME_BYTES:
-        raise Rejected("frame_too_large", f"a message of {len(body)} bytes is over {MAX_FRAME_BYTES}")
+        raise Rejected(
+            "frame_too_large",
+            f"what a trial says at once may have {MAX_FRAME_BYTES:,} bytes, and this has {len(body):,}",
+            hint="report fewer metrics at a time: of one report 1,000 are kept",
+        )
     return _LENGTH.pack(len(body)) + body
 
 

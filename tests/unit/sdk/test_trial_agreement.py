@@ -110,6 +110,11 @@ def test_frames_survive_any_cut() -> None:
         assert found == frames
 
 
+def test_a_report_that_is_too_large_to_be_sent_says_what_helps() -> None:
+    with pytest.raises(Rejected, match="report fewer metrics at a time"):
+        wire.encode(wire.Point(1, 2, 3, {f"layer.{number}": 0.5 for number in range(300_000)}))
+
+
 @pytest.mark.parametrize(
     "body",
     [b"{}", b"[]", b"nonsense", json.dumps({"t": "launch"}).encode(), json.dumps({"t": "hello"}).encode()],
