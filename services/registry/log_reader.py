@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -29,7 +28,9 @@ from shared.objects import ObjectStore
 
 THREADS = 2
 AHEAD = 4
-"""So many objects of a search are fetched and looked through at a time."""
+"""So many pieces of a search are fetched and looked through at a time."""
+TOGETHER = 4
+"""So many objects are one piece: of what a search finds one line in each, half the time was the way into a thread and back."""
 LINES_PER_READ = 5_000
 FOUND_BYTES = 300 * 1024
 """What a page holds; a piece that has found so much stops there."""
@@ -95,23 +96,27 @@ class Search(Generic[Finds_co]):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a trial behind a number, that are looked through at one go: those of an object, or (None) all that are in chunks."""
+    """Lines of a trial behind a number, that are looked through at one go: those of some objects, or (of none) all that are in chunks."""
 
     log: TrialLog
     after: int
-    stored: StoredObject | None
+    objects: tuple[StoredObject, ...] = ()
 
     @property
     def first(self) -> int:
         """The number of the first line that is looked at."""
-        return max(self.after + 1, self.stored.first if self.stored else 0)
+        return max(self.after + 1, self.objects[0].first if self.objects else 0)
 
 
-def pieces_of(log: TrialLog, after: int) -> list[Piece]:
+def pieces_of(log: TrialLog, after: int, together: int = TOGETHER) -> list[Piece]:
     """What is to be looked through of a trial's log, in order."""
-    pieces = [Piece(log, after, one) for one in log.objects if one.following > after + 1]
+    objects = [one for one in log.objects if one.following > after + 1]
+    pieces = [
+        Piece(log, after, tuple(objects[begin : begin + together]))
+        for begin in range(0, len(objects), together)
+    ]
     hot = max(after, log.packed - 1)
-    return [*pieces, Piece(log, hot, None)] if hot < log.next - 1 else pieces
+    return [*pieces, Piece(log, hot)] if hot < log.next - 1 else pieces
 
 
 class LogReader:
@@ -129,30 +134,43 @@ class LogReader:
     async def look(self, tenant: TenantId, piece: Piece, search: Search[Finds_co]) -> Finds_co:
         """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
         found = search.begin(piece.after)
-        if piece.stored is not None:
-            await self._look_object(piece.stored, piece.after, search, found)
+        if piece.objects:
+            await self._look_objects(piece.objects, piece.after, search, found)
         else:
             await self._look_chunks(tenant, piece, search, found)
         return found
 
-    async def _look_object(
+    async def _look_objects(
+        self, objects: Sequence[StoredObject], after: int, search: Search[Found], found: Found
+    ) -> bool:
+        """Whether the search is done."""
+        left = deque(objects)
+        while left:
+            if self._contents.has_copy(left[0]) and await self.run(
+                lambda: self._look_copies(left, after, search, found)
+            ):
+                return True
+            if left and await self._look_stored(left.popleft(), after, search, found):
+                return True
+        return False
+
+    def _look_copies(
+        self, left: deque[StoredObject], after: int, search: Search[Found], found: Found
+    ) -> bool:
+        """In one of the threads: take the objects that have copies, up to the first that has none."""
+        while left and (parts := self._contents.copies(left[0], after)) is not None:
+            if search_parts(left.popleft(), parts, after, search, found):
+                return True
+        return False
+
+    async def _look_stored(
         self, stored: StoredObject, after: int, search: Search[Found], found: Found
-    ) -> None:
+    ) -> bool:
         found.upto = stored.following - 1
-        if self._contents.has_copy(stored) and await self.run(
-            lambda: self._look_copy(stored, after, search, found)
-        ):
-            return
         async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
             if await self.run(lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
-                return
-
-    def _look_copy(self, stored: StoredObject, after: int, search: Search[Found], found: Found) -> bool:
-        """In one of the threads, all of it; False where there is no copy that can be read."""
-        parts = self._contents.copies(stored, after)
-        if parts is not None:
-            search_parts(stored, parts, after, search, found)
-        return parts is not None
+                return True
+        return False
 
     async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search[Found], found: Found) -> None:
         lines = LINES_PER_READ if search.matcher.is_choosy else max(search.most, 1_000)
@@ -177,12 +195,9 @@ class LogReader:
             known = await log_objects.load_logs(
                 Driver.of(unit.connection), {trial: found.upto}, search.matcher
             )
-        for stored in known[0].objects if known else ():
-            if stored.first < before:
-                await self._look_object(stored, found.upto, search, found)
-                if search.is_done(found):
-                    return
-        found.upto = max(found.upto, before - 1)
+        packed = [stored for log in known for stored in log.objects if stored.first < before]
+        if not await self._look_objects(packed, found.upto, search, found):
+            found.upto = max(found.upto, before - 1)
 
     async def run(self, call: Callable[[], Result]) -> Result:
         """Do what takes the processor in one of the threads."""
@@ -190,14 +205,14 @@ class LogReader:
 
 
 async def in_order(
-    works: AsyncIterator[Work], do: Callable[[Work], "asyncio.Future[Result]"]
+    works: AsyncIterator[Work], do: Callable[[Work], "asyncio.Future[Result]"], ahead: int = AHEAD
 ) -> AsyncIterator[tuple[Work, Result]]:
     """Yield works with their results, in order; a few of them are under way at a time."""
     under_way: deque[tuple[Work, asyncio.Future[Result]]] = deque()
     try:
         async for work in works:
             under_way.append((work, do(work)))
-            if len(under_way) >= AHEAD:
+            if len(under_way) >= ahead:
                 first, result = under_way.popleft()
                 yield first, await result
         while under_way:
@@ -211,9 +226,9 @@ def search_parts(
     stored: StoredObject, parts: Sequence[Part], after: int, search: Search[Found], found: Found
 ) -> bool:
     """Look through an object's parts until the search is done; through one at least. Returns whether it is done."""
+    found.upto = stored.following - 1
     for part in parts:
-        texts = part.texts()
-        whole = cache(partial(part.block, texts))
+        texts, whole = part.read(at_once=bool(search.matcher.hashes))
         places = search.matcher.places(texts, whole)
         places = places[places > after - part.first]
         if len(places):

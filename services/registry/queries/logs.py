@@ -1,9 +1,10 @@
 """Lines of trials: of one behind a cursor, and of many that hold what is looked for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from services.registry.core.logs.lines import KeptLine
@@ -41,6 +42,7 @@ SEARCHES_OF_ONE = 2
 _ALL_LINES = 2**62
 _HERE = Place(UUID(int=0), 0, UUID(int=0), 0)
 
+Item = TypeVar("Item")
 Work = tuple[Place, Piece]
 """A piece of a trial's log, and where in a search it stands."""
 
@@ -75,7 +77,9 @@ class LogQueries:
                 return LogPage(lines=(), next=query.after, tail=missing, before=after + 1)
         upto = head = max(after, log.next - 1)
         search = Search(matcher, page.limit, lambda: page.is_over, Found)
-        async for _, found in self._look(ask.tenant, _each(_HERE, pieces_of(log, after)), search):
+        async for _, found in self._look(
+            ask.tenant, _each((_HERE, piece) for piece in pieces_of(log, after)), search
+        ):
             upto = page.take(_HERE, found)
             if page.is_over and upto < head:
                 break
@@ -92,9 +96,10 @@ class LogQueries:
     ) -> tuple[int, int]:
         """Return behind which line the last wanted ones are, and how many of them are before it: none unless the time was up."""
         before, missing = query.before or log.next, query.tail or 0
-        pieces = [piece for piece in reversed(pieces_of(log, query.after)) if piece.first < before]
+        pieces = reversed(pieces_of(log, query.after, together=1))
+        works = _each((_HERE, piece) for piece in pieces if piece.first < before)
         search = Search(matcher, page.limit, lambda: False, FoundNumbers)
-        async for (_, piece), found in self._look(tenant, _each(_HERE, pieces), search):
+        async for (_, piece), found in self._look(tenant, works, search):
             numbers = [number for number in found.numbers if number < before][-missing:]
             missing -= len(numbers)
             if not missing:
@@ -132,26 +137,33 @@ class LogQueries:
     async def _pieces(
         self, tenant: TenantId, query: SearchLogs, begin: Place | None, matcher: Matcher
     ) -> AsyncIterator[Work]:
-        """What is to be looked through, in order; a few trials' logs are planned at a time."""
+        """What is to be looked through, in order; a few trials' logs are planned at a time, the next ones while the first are looked through."""
         while True:
             async with self._units.tenant(tenant) as unit:
-                driver = Driver.of(unit.connection)
                 places = await log_objects.load_places(
-                    driver, query.experiments, query.trials, begin, TRIALS_AT_ONCE
+                    Driver.of(unit.connection), query.experiments, query.trials, begin, TRIALS_AT_ONCE
                 )
-                after = {place.trial: 0 for place in places}
-                if begin and begin.trial in after:
-                    after[begin.trial] = begin.line
-                known = await log_objects.load_logs(driver, after, matcher)
+            lines = {begin.trial: begin.line} if begin else {}
             by_trial = {place.trial: place for place in places}
-            for log in known:
-                for piece in pieces_of(log, after[log.trial]):
-                    yield by_trial[log.trial], piece
+
+            def load(batch: Sequence[Place]) -> asyncio.Future[list[TrialLog]]:
+                after = {place.trial: lines.get(place.trial, 0) for place in batch}  # noqa: B023 - run at once
+                # A search that ends early has no use for the next ones, but to cut a statement off costs its connection.
+                return asyncio.shield(self._load(tenant, after, matcher))
+
+            async for _, known in in_order(_each(_growing(places)), load, ahead=2):
+                for log in known:
+                    for piece in pieces_of(log, lines.get(log.trial, 0)):
+                        yield by_trial[log.trial], piece
             if len(places) < TRIALS_AT_ONCE:
                 return
             begin = replace(places[-1], line=_ALL_LINES)
             # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
-            yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES, None)
+            yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
+
+    async def _load(self, tenant: TenantId, after: dict[UUID, int], matcher: Matcher) -> list[TrialLog]:
+        async with self._units.tenant(tenant) as unit:
+            return await log_objects.load_logs(Driver.of(unit.connection), after, matcher)
 
 
 class _Page:
@@ -227,6 +239,14 @@ def _read_place(text: str | None) -> Place | None:
         ) from error
 
 
-async def _each(place: Place, pieces: Iterable[Piece]) -> AsyncIterator[Work]:
-    for piece in pieces:
-        yield place, piece
+def _growing(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """One, then four, sixteen and so on: the first lines are found soon, and many trials take few statements."""
+    begin, size = 0, 1
+    while begin < len(places):
+        yield places[begin : begin + size]
+        begin, size = begin + size, size * 4
+
+
+async def _each(items: Iterable[Item]) -> AsyncIterator[Item]:
+    for item in items:
+        yield item

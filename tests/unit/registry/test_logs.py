@@ -92,6 +92,15 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     assert list(found) == [place for place, one in enumerate(parts[part]) if wanted in one]
 
 
+@given(
+    st.lists(st.sampled_from(["", "a", "ab", "ba", "aab", "größe ab"]), max_size=40),
+    st.sampled_from(["a", "ab", "ba", "aa", "öß", "abab"]),
+)
+def test_a_text_is_found_within_lines_and_never_across_them(lines: list[str], text: str) -> None:
+    found = Matcher(Wanted(text=text)).places(pa.array(lines, pa.string()), lambda: pytest.fail("not asked"))
+    assert list(found) == [place for place, line in enumerate(lines) if text in line]
+
+
 def asked(text: str) -> list[int]:
     """As a search for it asks."""
     return [*asked_words(text), *asked_hashes(text)]

@@ -1,8 +1,9 @@
 """Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what may be in a pack."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -164,14 +165,23 @@ class Part:
     content: bytes
     place: int | None = None
 
+    def read(self, *, at_once: bool) -> tuple[pa.StringArray, Callable[[], Block]]:
+        """Return the lines' text, and what gives the lines with all columns: the others are read when that is asked for, or at once."""
+        if at_once:
+            block = self.block()
+            return block.texts, lambda: block
+        texts = self.texts()
+        return texts, cache(lambda: self._with(texts))
+
     def texts(self) -> pa.StringArray:
         """The lines' text."""
         return self._read([_TEXT_COLUMN]).column(0)
 
-    def block(self, texts: pa.StringArray | None = None) -> Block:
-        """The lines with all columns; text that was read before is not read again."""
-        if texts is None:
-            return Block(self.first, self._read(None))
+    def block(self) -> Block:
+        """The lines with all columns."""
+        return Block(self.first, self._read(None))
+
+    def _with(self, texts: pa.StringArray) -> Block:
         others = self._read([place for place in range(len(_SCHEMA)) if place != _TEXT_COLUMN])
         columns = [*others.columns[:_TEXT_COLUMN], texts, *others.columns[_TEXT_COLUMN:]]
         return Block(self.first, pa.record_batch(columns, schema=_SCHEMA))
@@ -212,8 +222,19 @@ def pack(blocks: Sequence[Block]) -> Packed:
 
 def letters(texts: pa.StringArray) -> pa.Buffer:
     """All lines' text in one piece, nothing between them."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    offsets = _offsets(texts)
     return (texts.buffers()[2] or pa.py_buffer(b"")).slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+
+
+def ends_of(texts: pa.StringArray) -> np.ndarray:
+    """Where in all lines' text each line ends."""
+    offsets = _offsets(texts)
+    ends: np.ndarray = offsets[1:] - offsets[0]
+    return ends
+
+
+def _offsets(texts: pa.StringArray) -> np.ndarray:
+    return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def _open(content: bytes, columns: list[int] | None) -> pa.ipc.RecordBatchFileReader:
