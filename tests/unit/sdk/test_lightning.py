@@ -1,44 +1,56 @@
-"""PyTorch Lightning's own Trainer, with a trial that only remembers."""
+"""PyTorch Lightning's own Trainer, with a trial that only remembers. It is imported by the tests: whoever collects them all need not."""
 
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import torch
-from lightning.pytorch import LightningModule, Trainer, seed_everything
 from torch.utils.data import DataLoader, TensorDataset
 
-import muster.lightning
 from muster import Trial
 from muster.errors import Rejected
 from tests.unit.sdk.remembering import Remembering
 
-
-class Module(LightningModule):
-    def __init__(self) -> None:
-        super().__init__()
-        self.line = torch.nn.Linear(4, 1)
-
-    def training_step(self, batch: list[torch.Tensor]) -> torch.Tensor:
-        loss = torch.nn.functional.mse_loss(self.line(batch[0]), batch[1])
-        self.log("loss", loss)
-        return loss
-
-    def validation_step(self, batch: list[torch.Tensor]) -> None:
-        self.log("error", torch.nn.functional.mse_loss(self.line(batch[0]), batch[1]))
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=0.05)
+if TYPE_CHECKING:
+    from lightning.pytorch import LightningModule
 
 
-def fit(trial: Remembering, module: Callable[[], Module] = Module, **options: Any) -> Module:
+@cache
+def model_class(outputs: int = 1) -> "type[LightningModule]":
+    """Of one line, whose shape checkpoints must fit."""
+    from lightning.pytorch import LightningModule
+
+    class Line(LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.line = torch.nn.Linear(4, outputs)
+
+        def training_step(self, batch: list[torch.Tensor]) -> torch.Tensor:
+            loss = torch.nn.functional.mse_loss(self.line(batch[0]), batch[1])
+            self.log("loss", loss)
+            return loss
+
+        def validation_step(self, batch: list[torch.Tensor]) -> None:
+            self.log("error", torch.nn.functional.mse_loss(self.line(batch[0]), batch[1]))
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.Adam(self.parameters(), lr=0.05)
+
+    return Line
+
+
+def fit(trial: Remembering, outputs: int = 1, **options: Any) -> "LightningModule":
     """Train three epochs of five batches."""
+    from lightning.pytorch import Trainer, seed_everything
+
+    import muster.lightning
+
     seed_everything(3, verbose=False)
     inputs = torch.randn(40, 4)
     data = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), 8)
     given = {"max_epochs": 3, "log_every_n_steps": 2, "accelerator": "cpu", **options}
-    made = module()
+    made = model_class(outputs)()
     mine = cast(Trial, trial)
     Trainer(**given, **muster.lightning.arguments(mine)).fit(
         made, data, data, ckpt_path=muster.lightning.latest(mine)
@@ -72,6 +84,8 @@ def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
 
 
 def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
+    import muster.lightning
+
     with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
         muster.lightning.arguments(cast(Trial, Remembering(tmp_path, size=2)))
 
@@ -79,14 +93,8 @@ def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_model_is_told(tmp_path: Path) -> None:
     trial = Remembering(tmp_path)
     fit(trial, max_epochs=1)
-
-    class Wider(Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.line = torch.nn.Linear(4, 2)
-
-    with pytest.raises(Rejected, match=r"does not fit the script's Wider.*size mismatch for line") as told:
-        fit(Remembering(tmp_path / "other", latest_checkpoint=tmp_path / "5"), module=Wider)
+    with pytest.raises(Rejected, match=r"does not fit the script's Line.*size mismatch for line") as told:
+        fit(Remembering(tmp_path / "other", latest_checkpoint=tmp_path / "5"), outputs=2)
     assert told.value.code == "checkpoint_mismatch"
     (tmp_path / "foreign").mkdir()
     with pytest.raises(Rejected, match="did not write this checkpoint"):

@@ -1,13 +1,11 @@
-"""Hugging Face's own Trainer, with a trial that only remembers."""
+"""Hugging Face's own Trainer, with a trial that only remembers. It is imported by the tests: whoever collects them all need not."""
 
 from pathlib import Path
 from typing import cast
 
 import pytest
 import torch
-from transformers import Trainer, TrainingArguments
 
-import muster.transformers
 from muster import Trial
 from muster.errors import Rejected
 from tests.unit.sdk.remembering import Remembering
@@ -33,6 +31,10 @@ class Wider(Model):
 
 def fit(trial: Remembering, of: type[Model] = Model) -> Model:
     """Train three epochs of five batches."""
+    from transformers import Trainer, TrainingArguments
+
+    import muster.transformers
+
     torch.manual_seed(3)
     model = of()
     inputs = torch.randn(40, 4)
@@ -82,11 +84,15 @@ def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
 
 
 def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
+    import muster.transformers
+
     with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
         muster.transformers.MusterCallback(cast(Trial, Remembering(tmp_path, size=2)))
 
 
 def test_a_checkpoint_of_something_else_is_told(tmp_path: Path) -> None:
+    import muster.transformers
+
     with pytest.raises(Rejected, match="did not write this checkpoint"):
         muster.transformers.latest(cast(Trial, Remembering(tmp_path, latest_checkpoint=tmp_path)))
     stopped = Remembering(tmp_path / "stopped", stop_at=6)

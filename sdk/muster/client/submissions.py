@@ -1,0 +1,108 @@
+"""Submissions: what an experiment is created from, what it would cost, and what another becomes with a few changes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from muster.archive import Archive, pack
+from muster.client import models
+from muster.client.download import OnBytes
+from muster.client.models import JsonObject
+from muster.client.transport import Call, Reference, Transport, segment
+from muster.errors import NotFound
+
+
+class Submissions:
+    """What the caller's tenant submits."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def put_code(self, code: Path | Archive, on_bytes: OnBytes | None = None) -> str:
+        """Pack a folder and send it unless the platform has it; return the archive's SHA-256.
+
+        Raises:
+            Rejected: The folder is over a limit or holds a link.
+        """
+        archive = code if isinstance(code, Archive) else pack(code)
+        path = f"/v1/code/{archive.sha256}"
+        try:
+            return self._transport.get(models.Code, path).sha256
+        except NotFound:
+            call = Call("PUT", path, content=archive.content, on_bytes=on_bytes)
+            return self._transport.call(models.Code, call).sha256
+
+    def create(
+        self,
+        config: JsonObject | str,
+        code: Path | Archive | str | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+        template: str | None = None,
+    ) -> models.ExperimentDetail:
+        """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before).
+
+        With `template` the config is laid over that one.
+        """
+        body: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
+        if code is not None:
+            body["code_sha256"] = code if isinstance(code, str) else self.put_code(code)
+        told: JsonObject = {"name": name, "labels": list(labels) or None, "template": template}
+        body |= {key: value for key, value in told.items() if value is not None}
+        return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)
+
+    def plan(
+        self,
+        config: JsonObject | str,
+        code: Path | Archive | str | None = None,
+        *,
+        template: str | None = None,
+        pool: str | None = None,
+        whole: bool = False,
+        cluster: JsonObject | None = None,
+        step_s: float | None = None,
+        steps: int | None = None,
+        price_per_slot_hour: float | None = None,
+        futures: int = 20,
+    ) -> models.Plan:
+        """Return what an experiment would cost and when it would end, by playing its search; nothing is submitted.
+
+        Args:
+            code: A folder or a hash: earlier trials of this code show how it learns, and how long its steps take.
+            pool: By default the config's; `whole`: as if nothing else ran there.
+            cluster: Machines to plan for instead of a pool, as `muster simulate` takes them.
+            step_s: Of one step; by default as earlier trials show. Where there are none, times and cost are left out.
+        """
+        given: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
+        told: JsonObject = {
+            "code_sha256": _hash_of(code),
+            "template": template,
+            "pool": pool,
+            "cluster": cluster,
+            "step_s": step_s,
+            "steps": steps,
+            "price_per_slot_hour": price_per_slot_hour,
+        }
+        given |= {name: value for name, value in told.items() if value is not None}
+        return self._transport.post(models.Plan, "/v1/plans", {**given, "whole": whole, "futures": futures})
+
+    def fork(
+        self,
+        experiment: Reference,
+        overrides: JsonObject | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> models.ExperimentDetail:
+        """Create an experiment with the code of another and its config, changed by a JSON merge patch (RFC 7396)."""
+        body: JsonObject = {"overrides": overrides or {}, "labels": list(labels)}
+        if name is not None:
+            body["name"] = name
+        return self._transport.post(
+            models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}/fork", body
+        )
+
+
+def _hash_of(code: Path | Archive | str | None) -> str | None:
+    packed = pack(code) if isinstance(code, Path) else code
+    return packed.sha256 if isinstance(packed, Archive) else packed
