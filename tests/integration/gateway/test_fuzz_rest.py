@@ -1,7 +1,6 @@
 """The OpenAPI document holds: schemathesis makes requests of it, right and wrong ones, and no answer is another than the document says."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +14,11 @@ from shared.messages.pools import GetCluster
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import checkpoints_of, seed
 from tests.integration.gateway.test_machines import view
+from tests.support.thorough import FULL, every
 
 EXAMPLES = 1
 """Right and wrong ones each, drawn for each operation; the same ones in each run."""
-COVERED = OPERATIONS if "FULL" in os.environ else OPERATIONS[::3]
+COVERED = every(3, OPERATIONS)
 """Of these each rule of the schema is tried, and broken, by thousands of requests; with FULL=1 of all, which takes three times as long."""
 CHECKS = (
     "not_a_server_error",
@@ -76,7 +76,7 @@ def only(names: set[str]) -> Iterator[str]:
         yield from ("--include-operation-id", name)
 
 
-@pytest.mark.timeout(1500 if "FULL" in os.environ else 300)
+@pytest.mark.timeout(1500 if FULL else 300)
 async def test_no_answer_is_another_than_the_document_says(seeded: Gateway, tmp_path: Path) -> None:
     usual = {row.name for row in OPERATIONS} - STREAMS - ENDING
     await run(seeded, tmp_path, "--phases", "fuzzing", *only(usual))

@@ -14,10 +14,10 @@ from services.gateway.rpc.server import FULL_NAME
 from services.gateway.rpc.shapes import shape_of
 from services.gateway.rpc.stubs import muster_pb2
 from tests.integration.gateway.conftest import Gateway, Others
+from tests.support.thorough import every
 
+NUL = "a\0b"
 ODD = [
-    "\0",
-    "a\0b",
     "'; DROP TABLE gateway.experiment; --",
     "%",
     "../../etc/passwd",
@@ -32,6 +32,7 @@ ODD = [
     "-1",
     "\r\nX-Injected: 1",
 ]
+"""NUL, which Postgres takes nowhere, is said to all; of the others each operation hears every third, and its neighbours the rest."""
 MAPPER = Mapper(muster_pb2)
 REFUSED = {
     grpc.StatusCode.INVALID_ARGUMENT,
@@ -50,6 +51,10 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 
 
+def odd_for(row: Operation[Any, Any]) -> list[str]:
+    return [NUL, *every(3, ODD, OPERATIONS.index(row))]
+
+
 def texts_of(row: Operation[Any, Any]) -> list[str]:
     """The request's fields that hold text, outside the path."""
     shapes = {name: shape_of(info) for name, info in row.request.model_fields.items()}
@@ -61,7 +66,7 @@ async def test_odd_texts_are_refused_by_rest(
     gateway: Gateway, others: Others, row: Operation[Any, Any]
 ) -> None:
     async with gateway.client() as api:
-        for text in ODD:
+        for text in odd_for(row):
             calls: list[tuple[str, dict[str, Any]]] = []
             if row.path_fields:
                 path = row.path.format_map(dict.fromkeys(row.path_fields, quote(text, safe="")))
@@ -98,7 +103,7 @@ async def test_odd_texts_are_refused_by_grpc(
             request_serializer=kind.SerializeToString,
             response_deserializer=MAPPER.message_type(row.response).FromString,
         )
-        for text in ODD:
+        for text in odd_for(row):
             request = kind(
                 **BODIES.get(row.name, {}) if row.name != "CreateToken" else {"name": "x", "role": 1}
             )

@@ -20,6 +20,7 @@ from services.gateway.rpc.mapper import Mapper
 from services.gateway.rpc.proto import collect_schema, render_proto
 from services.gateway.rpc.stubs import muster_pb2
 from shared.errors import Rejected
+from tests.support.thorough import examples
 
 MAPPER = Mapper(muster_pb2)
 SCHEMA = collect_schema(OPERATIONS)
@@ -101,7 +102,7 @@ def test_every_model_has_a_message_and_every_field_its_place() -> None:
         assert fields == set(model.model_fields), name
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6, 30), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(SCHEMA.models))
 def test_messages_say_what_models_say(name: str, data: st.DataObject) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,9 +39,18 @@ from tests.unit.searcher.world import (
 @every_method
 @settings(max_examples=8, deadline=None)
 @given(story=STORIES)
-def test_a_search_makes_its_trials_and_no_more_keeps_its_limits_and_ends(name: str, story: Story) -> None:
-    case, world = METHODS[name], METHODS[name].world()
-    story.happen(world)
+def test_whatever_happens_a_search_keeps_its_rules_and_ends(name: str, story: Story) -> None:
+    """Its trials and no more, its limits, progress that only rises, the rule of its rungs, and a journal that decides the same again."""
+    case, world, seen = METHODS[name], METHODS[name].world(), [0.0]
+
+    def watch(world: World) -> None:
+        seen.append(world.experiment.progress)
+        assert seen[-2] <= seen[-1] <= 1.0
+        assert seen[-1] < 1.0 or len(world.trials) >= case.trials
+
+    story.happen(world, watch)
+    assert seen[1] == 0.0
+    assert world.experiment.progress == 1.0 or world.experiment.state is not ExperimentState.COMPLETED
     assert sorted(world.trials) == list(range(1, made_by(case, world) + 1))
     assert world.search.planned() == made_by(case, world) - replaced(case, world)
     assert world.most_open <= case.concurrent
@@ -48,6 +58,10 @@ def test_a_search_makes_its_trials_and_no_more_keeps_its_limits_and_ends(name: s
     assert all(is_in_space(trial.point, name) for trial in world.trials.values())
     assert all(trial.is_final for trial in world.trials.values())
     assert world.experiment.state is end_by_the_rules(world)
+    assert [entry.position for entry in world.journal] == list(range(1, len(world.journal) + 1))
+    assert replay(world.config, SEED, stored(world.journal)) is None
+    assert name not in BY_STOPPING or check_stops(world.config, world.journal) >= 1
+    assert name not in BY_PROMOTION or left_behind(world.config, world.journal) == []
 
 
 @every_method
@@ -63,48 +77,21 @@ def test_the_end_is_reached_though_every_trial_ends_early(name: str, seed: int, 
 @every_method
 @settings(max_examples=6, deadline=None)
 @given(story=STORIES, chance=CHANCE)
-def test_a_search_that_is_rebuilt_at_any_event_has_the_same_future(
+def test_a_search_that_is_lost_at_any_event_has_the_same_future(
     name: str, story: Story, chance: random.Random
 ) -> None:
-    def restart(world: World) -> None:
-        if chance.random() < 0.05:
-            world.restart()
-
+    """Rebuilt from its journal, or by its saved state where it has one."""
     whole = story.happen(METHODS[name].world())
-    broken = story.happen(METHODS[name].world(), restart)
-    assert broken.journal == whole.journal
-    assert broken.trials == whole.trials
-    assert broken.experiment == whole.experiment
-
-
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in LEARNING])
-@settings(max_examples=8, deadline=None)
-@given(story=STORIES, chance=CHANCE)
-def test_a_search_that_takes_up_its_saved_state_at_any_event_has_the_same_future(
-    name: str, story: Story, chance: random.Random
-) -> None:
-    def take_up_state(world: World) -> None:
-        if chance.random() < 0.05:
-            state = state_of(world.search)
-            world.search = Search(world.config, SEED)
-            take_up(world.search, json.loads(json.dumps(state)))
-
-    broken = story.happen(METHODS[name].world(), take_up_state)
-    assert broken.journal == story.happen(METHODS[name].world()).journal
+    for found_again in (World.restart, take_up_state)[: 1 if name in LEARNING else 2]:
+        broken = story.happen(METHODS[name].world(), now_and_then(chance, found_again))
+        assert broken.journal == whole.journal
+        assert broken.trials == whole.trials
+        assert broken.experiment == whole.experiment
 
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_a_search_that_learns_is_rebuilt_from_its_journal_and_saves_no_state(name: str) -> None:
     assert state_of(METHODS[name].world().search) is None
-
-
-@every_method
-@settings(max_examples=6, deadline=None)
-@given(story=STORIES)
-def test_a_replay_decides_the_same_and_positions_have_no_gap(name: str, story: Story) -> None:
-    world = story.happen(METHODS[name].world())
-    assert [entry.position for entry in world.journal] == list(range(1, len(world.journal) + 1))
-    assert replay(world.config, SEED, stored(world.journal)) is None
 
 
 @every_method
@@ -146,36 +133,20 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
     assert replay(world.config, SEED, stored(world.journal)) is None
 
 
-@every_method
-@settings(max_examples=6, deadline=None)
-@given(story=STORIES)
-def test_progress_rises_to_one_and_counts_trials_not_made_yet(name: str, story: Story) -> None:
-    world, seen = METHODS[name].world(), [0.0]
+def now_and_then(chance: random.Random, act: Callable[[World], None]) -> Callable[[World], None]:
+    """Between one event and the next, at one of twenty."""
 
-    def watch(world: World) -> None:
-        seen.append(world.experiment.progress)
-        assert seen[-2] <= seen[-1] <= 1.0
-        assert seen[-1] < 1.0 or len(world.trials) >= METHODS[name].trials
+    def between(world: World) -> None:
+        if chance.random() < 0.05:
+            act(world)
 
-    story.happen(world, watch)
-    assert seen[1] == 0.0
-    assert world.experiment.progress == 1.0 or world.experiment.state is not ExperimentState.COMPLETED
+    return between
 
 
-@pytest.mark.parametrize("name", BY_STOPPING)
-@settings(max_examples=8, deadline=None)
-@given(story=STORIES)
-def test_the_best_of_a_rung_are_never_stopped_and_others_never_kept(name: str, story: Story) -> None:
-    world = story.happen(METHODS[name].world())
-    assert check_stops(world.config, world.journal) >= 1
-
-
-@pytest.mark.parametrize("name", BY_PROMOTION)
-@settings(max_examples=8, deadline=None)
-@given(story=STORIES)
-def test_the_best_of_a_rung_are_never_left_behind(name: str, story: Story) -> None:
-    world = story.happen(METHODS[name].world())
-    assert left_behind(world.config, world.journal) == []
+def take_up_state(world: World) -> None:
+    state = state_of(world.search)
+    world.search = Search(world.config, SEED)
+    take_up(world.search, json.loads(json.dumps(state)))
 
 
 def is_in_space(point: Point, name: str) -> bool:
