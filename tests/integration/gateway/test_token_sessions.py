@@ -1,15 +1,18 @@
 """Sessions that stand for a token, so that a browser keeps none (decision 0197)."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from services.gateway.core.browsers import HEADER
+from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway
+from tests.integration.gateway.seeding import add_token
 from tests.integration.gateway.test_sign_in import person, refused_within
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S
 
 PATH = "/v1/sign-in/token"
@@ -59,17 +62,25 @@ async def test_it_is_narrow_as_the_token_is_and_ends_with_it(
 
 
 async def test_what_is_no_token_that_counts_begins_none(
-    gateway: Gateway, api: httpx.AsyncClient, anyone: httpx.AsyncClient
+    gateway: Gateway, api: httpx.AsyncClient, anyone: httpx.AsyncClient, postgres: TestDatabase
 ) -> None:
-    await person(api, "gone", "viewer")
-    token = (await api.post("/v1/users/gone/tokens", json={"name": "old"})).json()
-    session = (await session_for(anyone, token["secret"]))["secret"]
-    assert (await api.delete(f"/v1/tokens/{token['id']}")).status_code == 200
+    tokens = []
+    for name in ("gone", "stays"):
+        await person(api, name, "viewer")
+        tokens.append((await api.post(f"/v1/users/{name}/tokens", json={"name": "old"})).json())
+    revoked, disabled = tokens
+    session = (await session_for(anyone, revoked["secret"]))["secret"]
+    assert (await api.delete(f"/v1/tokens/{revoked['id']}")).status_code == 200
+    assert (await api.patch("/v1/users/stays", json={"disabled": True})).status_code == 200
+    past, system = datetime.now(UTC) - timedelta(seconds=1), postgres.urls["gateway"].system
+    expired = await add_token(system, gateway.directory, DEFAULT_TENANT, "admin", "old", past)
+    wrong = ("mst_wrong", "", session, gateway.admin_token[:-1])
     answers = [
         await anyone.post(PATH, json={"token": text})
-        for text in ("mst_wrong", "", session, token["secret"], gateway.admin_token[:-1])
+        for text in (*wrong, revoked["secret"], disabled["secret"], expired)
     ]
     assert {answer.status_code for answer in answers} <= {400, 401, 422}
+    assert [answer.status_code for answer in answers[-3:]] == [401] * 3
     said = {answer.json()["code"] for answer in answers if answer.status_code == 401}
     assert len(said) == 1, "which it was is not told"
 

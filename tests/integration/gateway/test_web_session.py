@@ -229,3 +229,10 @@ async def test_who_tries_passwords_behind_a_proxy_slows_nobody_else(browser: htt
     tried = [await attempt(f"2001:db8:bad::{number:x}") for number in range(64)]
     assert tried[0] == 503 and tried[-1] == 429, "one network, one caller"
     assert await attempt("2001:db8:900d::1") == 503
+    by_token = [
+        await browser.post(
+            "/v1/sign-in/token", json={"token": "mst_guessed"}, headers={"X-Forwarded-For": address}
+        )
+        for address in ("2001:db8:bad::1", "2001:db8:900d::1")
+    ]
+    assert [answer.status_code for answer in by_token] == [429, 401], "tokens are guessed no faster"

@@ -108,7 +108,8 @@ async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Plat
 
 
 async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Platform) -> None:
-    contents = {name: f"{name} {'code' * 50}".encode() for name in ("submitted", "asked for", "useless")}
+    names = ("submitted", "heard of late", "asked for", "useless")
+    contents = {name: f"{name} {'code' * 50}".encode() for name in names}
     queries = {
         name: GetUploadUrl(sha256=hashlib.sha256(one).hexdigest(), size_bytes=len(one), takes_headers=True)
         for name, one in contents.items()
@@ -116,11 +117,14 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
     for name, query in queries.items():
         assert await _put(await around.ask(query), contents[name]) == 200
         await around.ask(_confirmation(query))
-    said = submitted(around.scheduler.grant()).model_copy(update={"code_hash": queries["submitted"].sha256})
-    await around.publish("gateway", said)
-    await eventually(
-        lambda: around.rows("SELECT FROM registry.experiments WHERE code_hash = $1", said.code_hash)
-    )
+
+    async def submit(name: str) -> None:
+        said = submitted(around.scheduler.grant()).model_copy(update={"code_hash": queries[name].sha256})
+        await around.publish("gateway", said)
+        known = "SELECT FROM registry.experiments WHERE code_hash = $1"
+        await eventually(lambda: around.rows(known, said.code_hash))
+
+    await submit("submitted")
     hashes = "sha256 IN (" + ", ".join(f"'{one.sha256}'" for one in queries.values()) + ")"
     await around.rows(
         f"UPDATE registry.artifacts SET asked_at = asked_at - interval '2 days' WHERE {hashes} RETURNING key"
@@ -129,10 +133,11 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
     noticed = f"SELECT sha256 FROM registry.artifacts WHERE unused_since IS NOT NULL AND {hashes} ORDER BY 1"
 
     async def are_noticed() -> bool:
-        return len(await around.rows(noticed)) == 2
+        return len(await around.rows(noticed)) == 3
 
     async with around.registry():
         await eventually(are_noticed)
+        await submit("heard of late")
     assert (await around.ask(queries["asked for"])).known, (
         "noticed by one sweep alone it stays, and is in use again"
     )
@@ -147,7 +152,7 @@ async def test_code_goes_that_no_experiment_has_and_nobody_asked_for(around: Pla
 
         await eventually(is_gone)
     assert (await around.ask(GetStorage())).used_bytes == used_bytes - len(contents["useless"])
-    assert [(await around.ask(query)).known for query in queries.values()] == [True, True, False]
+    assert [(await around.ask(query)).known for query in queries.values()] == [True, True, True, False]
     assert await _put(await around.ask(queries["useless"]), contents["useless"]) == 200
     assert (await around.ask(_confirmation(queries["useless"]))).sha256 == queries["useless"].sha256
 
