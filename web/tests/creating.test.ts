@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import keys from "virtual:config-keys";
 import { Problem } from "@/api/problem";
-import { placeAt } from "@/experiments/completing";
+import { placeAt } from "@/training/completing";
 import { isOnlyUnknown, markOf, overridesOf } from "@/experiments/creating";
 import { isIgnored, readPatterns } from "@/experiments/ignoring";
 import { patchOf } from "@/experiments/merging";

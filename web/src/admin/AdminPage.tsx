@@ -5,6 +5,7 @@ import { Page } from "@/parts/Page";
 import { Tabs, type Tab } from "@/parts/Tabs";
 import { useMay } from "@/session/session";
 import { AuditTab } from "./AuditTab";
+import { GroupsTab } from "./GroupsTab";
 import { LimitsTab } from "./LimitsTab";
 import { PeopleTab } from "./PeopleTab";
 import { PoliciesTab } from "./PoliciesTab";
@@ -24,6 +25,7 @@ const part = (id: string, label: string, Body: ComponentType, ...needs: string[]
 
 const PARTS: readonly Part[] = [
   part("people", "People", PeopleTab, "access.read", "access.manage"),
+  part("groups", "Groups", GroupsTab, "access.read", "access.manage"),
   part("roles", "Roles", RolesTab, "access.read"),
   part("tokens", "Tokens", TokensTab, "token.manage"),
   part("limits", "Limits", LimitsTab, "cluster.read"),

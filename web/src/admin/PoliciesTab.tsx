@@ -1,25 +1,30 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Dialog } from "@/parts/Dialog";
+import { Button } from "@/parts/Button";
 import { Listed } from "@/parts/Listed";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
-import css from "./Admin.module.css";
-import { policiesQuery } from "./data";
+import { useMay } from "@/session/session";
+import { policiesQuery, type Policy } from "./data";
+import { PolicyDialog } from "./PolicyDialog";
+import { NewTemplate, TemplateDialog } from "./TemplateDialog";
 
-/** Parts of configs that others build on, and what all configs are held to. They are changed by `muster template` and `muster policy`. */
+/** Parts of configs that others build on, and what all configs are held to. */
 export function PoliciesTab() {
+  const mayManage = useMay()("policy.manage");
   const all = useQuery(policiesQuery);
-  const [shown, setShown] = useState<{ title: string; config: object } | null>(null);
+  const [template, setTemplate] = useState<string | null>(null);
+  const [isNew, setNew] = useState(false);
+  const [policy, setPolicy] = useState<Policy | "new" | null>(null);
   return (
     <>
-      <Section title="Templates">
+      <Section title="Templates" actions={mayManage && <Button small icon="plus" onClick={() => setNew(true)}>Make one</Button>}>
         <Listed
           asked={all}
           items={all.data?.templates}
           idOf={(one) => `${one.workspace ?? ""} ${one.name}`}
-          empty="There is no template: muster template create"
-          onOpen={(one) => setShown({ title: one.name, config: one.config })}
+          empty="There is no template"
+          onOpen={(one) => setTemplate(one.name)}
           columns={[
             { header: "Name", cell: (one) => <b>{one.name}</b> },
             { header: "Of", cell: (one) => one.workspace ?? "the whole tenant" },
@@ -28,13 +33,13 @@ export function PoliciesTab() {
           ]}
         />
       </Section>
-      <Section title="Policies">
+      <Section title="Policies" actions={mayManage && <Button small icon="plus" onClick={() => setPolicy("new")}>Set one</Button>}>
         <Listed
           asked={all}
           items={all.data?.policies}
           idOf={(one) => one.workspace ?? ""}
-          empty="Configs are held to nothing: muster policy set"
-          onOpen={(one) => setShown({ title: one.workspace ?? "All workspaces", config: one.invariant_config ?? {} })}
+          empty="Configs are held to nothing"
+          onOpen={mayManage ? setPolicy : undefined}
           columns={[
             { header: "For", cell: (one) => <b>{one.workspace ?? "all workspaces"}</b> },
             { header: "Slots at most", cell: (one) => one.max_slots ?? <span className="muted">–</span>, end: true },
@@ -43,11 +48,9 @@ export function PoliciesTab() {
           ]}
         />
       </Section>
-      {shown && (
-        <Dialog title={shown.title} wide onClose={() => setShown(null)}>
-          <pre className={css.config}>{JSON.stringify(shown.config, null, 2)}</pre>
-        </Dialog>
-      )}
+      {isNew && <NewTemplate onClose={() => setNew(false)} />}
+      {template !== null && <TemplateDialog name={template} onClose={() => setTemplate(null)} />}
+      {policy && <PolicyDialog policy={policy === "new" ? null : policy} onClose={() => setPolicy(null)} />}
     </>
   );
 }

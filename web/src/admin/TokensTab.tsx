@@ -1,17 +1,15 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
-import { keys } from "@/api/keys";
+import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
-import { Copy } from "@/parts/Copy";
-import { Dialog } from "@/parts/Dialog";
-import { Field, Select } from "@/parts/Field";
+import { Choice, Field } from "@/parts/Field";
 import { Listed } from "@/parts/Listed";
-import { Complaint } from "@/parts/Notes";
+import { Secret } from "@/parts/Secret";
 import { Time } from "@/parts/Time";
-import { toast } from "@/parts/Toast";
-import css from "./Admin.module.css";
-import { tokensQuery, type Token } from "./data";
+import { Tools } from "./Tools";
+import { ADMIN, tokensQuery, type Token } from "./data";
+import { DAY_S } from "./time";
 
 /** Access tokens without their secrets; a new one shows its secret once. */
 export function TokensTab() {
@@ -20,10 +18,9 @@ export function TokensTab() {
   const [ended, setEnded] = useState<Token | null>(null);
   return (
     <>
-      <div className={css.tools}>
-        <span />
+      <Tools>
         <Button kind="primary" icon="plus" onClick={() => setNew(true)}>Make a token</Button>
-      </div>
+      </Tools>
       <Listed
         asked={tokens}
         items={tokens.data?.items}
@@ -38,58 +35,42 @@ export function TokensTab() {
         ]}
       />
       {isNew && <NewToken onClose={() => setNew(false)} />}
-      {ended && <EndToken token={ended} onClose={() => setEnded(null)} />}
+      {ended && (
+        <ActDialog
+          title={`End token ${ended.name}`}
+          verb="End it"
+          kind="danger"
+          act={() => ask(api.DELETE("/v1/tokens/{token}", { params: { path: { token: ended.id } } }))}
+          stale={ADMIN}
+          said={`token ${ended.name} has ended`}
+          onClose={() => setEnded(null)}
+        >
+          <p>Whoever uses it is refused within seconds. It cannot be brought back.</p>
+        </ActDialog>
+      )}
     </>
   );
 }
 
-const DAY_S = 86_400;
-
 function NewToken({ onClose }: { onClose: () => void }) {
-  const client = useQueryClient();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Token["role"]>("viewer");
   const [days, setDays] = useState("30");
-  const make = useMutation({
-    mutationFn: () => ask(api.POST("/v1/tokens", { body: { name, role, ttl_s: Math.round(Number(days) * DAY_S) } })),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.admin("tokens").slice(0, 2) }),
-  });
-  if (make.data) {
-    return (
-      <Dialog title={`Token ${make.data.name}`} onClose={onClose} footer={<Button kind="primary" onClick={onClose}>I have kept it</Button>}>
-        <p>This is its secret. It is shown this one time.</p>
-        <p className={css.secret}><code>{make.data.secret}</code><Copy text={make.data.secret} label="Copy the secret" /></p>
-      </Dialog>
-    );
-  }
   return (
-    <Dialog title="Make a token" onClose={onClose} footer={<Button kind="primary" busy={make.isPending} disabled={!name || !(Number(days) > 0)} onClick={() => make.mutate()}>Make it</Button>}>
-      <div className={css.form}>
-        <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint="What it is for." />
-        <Select label="Role" value={role} onChange={(event) => setRole(event.target.value as Token["role"])}>
-          {(["viewer", "editor", "admin"] as const).map((one) => <option key={one}>{one}</option>)}
-        </Select>
-        <Field label="Days until it ends" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
-        {make.error && <Complaint error={make.error} />}
-      </div>
-    </Dialog>
-  );
-}
-
-function EndToken({ token, onClose }: { token: Token; onClose: () => void }) {
-  const client = useQueryClient();
-  const end = useMutation({
-    mutationFn: () => ask(api.DELETE("/v1/tokens/{token}", { params: { path: { token: token.id } } })),
-    onSuccess: () => {
-      toast(`token ${token.name} has ended`);
-      void client.invalidateQueries({ queryKey: keys.admin("tokens").slice(0, 2) });
-      onClose();
-    },
-  });
-  return (
-    <Dialog title={`End token ${token.name}`} onClose={onClose} footer={<Button kind="danger" busy={end.isPending} onClick={() => end.mutate()}>End it</Button>}>
-      <p>Whoever uses it is refused within seconds. It cannot be brought back.</p>
-      {end.error && <Complaint error={end.error} />}
-    </Dialog>
+    <ActDialog
+      title="Make a token"
+      verb="Make it"
+      isReady={name !== "" && Number(days) > 0}
+      act={() => ask(api.POST("/v1/tokens", { body: { name, role, ttl_s: Math.round(Number(days) * DAY_S) } }))}
+      stale={ADMIN}
+      after={(made) => <Secret of={`token ${made.name}`} text={made.secret} />}
+      onClose={onClose}
+    >
+      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} hint="What it is for. It is nobody's: a person's or a program's is made under People." />
+      <Choice label="Role" value={role} onChange={(event) => setRole(event.target.value as Token["role"])}>
+        {(["viewer", "editor", "admin"] as const).map((one) => <option key={one}>{one}</option>)}
+      </Choice>
+      <Field label="Days until it ends" inputMode="numeric" value={days} onChange={(event) => setDays(event.target.value)} />
+    </ActDialog>
   );
 }

@@ -3,6 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
 import { keys } from "@/api/keys";
+import { see } from "@/api/seen";
 import type { Resource } from "@/api/types";
 
 export type User = Resource<"User">;
@@ -12,7 +13,15 @@ export type Delivery = Resource<"WebhookDelivery">;
 export type AuditRecord = Resource<"AuditRecord">;
 export type Role = Resource<"RoleDefinition">;
 
+export type Group = Resource<"Group">;
+export type Binding = Resource<"RoleBinding">;
+export type Template = Resource<"Template">;
+export type Policy = Resource<"ConfigPolicy">;
+
 const limit = 200;
+
+/** All of the administration: an action asks again what of it is shown. */
+export const ADMIN = ["admin"] as const;
 
 export const usersQuery = queryOptions({
   queryKey: keys.admin("users"),
@@ -27,6 +36,15 @@ export const bindingsQuery = queryOptions({
   queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/role-bindings", { params: { query: { limit, cursor } }, signal }))),
 });
 export const rolesQuery = queryOptions({ queryKey: keys.admin("roles"), queryFn: ({ signal }) => ask(api.GET("/v1/roles", { signal })) });
+export const groupsQuery = queryOptions({
+  queryKey: keys.admin("groups"),
+  queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/groups", { params: { query: { limit, cursor } }, signal }))),
+});
+export const membersQuery = (group: string) =>
+  queryOptions({
+    queryKey: keys.admin("members", { group }),
+    queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/users", { params: { query: { group, limit, cursor } }, signal }))),
+  });
 export const webhooksQuery = queryOptions({
   queryKey: keys.admin("webhooks"),
   queryFn: ({ signal }) => every((cursor) => ask(api.GET("/v1/webhooks", { params: { query: { limit, cursor } }, signal }))),
@@ -66,3 +84,11 @@ export const policiesQuery = queryOptions({
     return { templates: templates.items, policies: policies.items };
   },
 });
+/** A template with the tag that a change of it names. */
+export const templateQuery = (template: string) =>
+  queryOptions({
+    queryKey: keys.admin("template", { template }),
+    queryFn: ({ signal }) => see(api.GET("/v1/templates/{template}", { params: { path: { template } }, signal })),
+    staleTime: 0,
+    gcTime: 0,
+  });

@@ -11,7 +11,7 @@ import { Complaint, Loading, Trouble } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
 import { toast } from "@/parts/Toast";
 import { CodePicker } from "./CodePicker";
-import { completeConfig } from "./completing";
+import { completeConfig } from "@/training/completing";
 import css from "./Create.module.css";
 import { isOnlyUnknown, markOf, STARTER, useCreate, useForked, usePlan, useSettled, type Supposed } from "./creating";
 import type { Packed } from "./pack";

@@ -21,7 +21,7 @@ interface ListedProps<Item> {
   onOpen?: (item: Item) => void;
 }
 
-/** A plain table of a few hundred things that were asked for, with what stands there while they load, are none or fail. */
+/** A plain table of a few hundred things that were asked for, with what stands there while they load, are none or fail. One that opens is pressed anywhere, and by key at its first cell. */
 export function Listed<Item>({ asked, items, idOf, columns, empty, icon = "admin", onOpen }: ListedProps<Item>) {
   if (asked.error) return <Trouble error={asked.error} retry={() => void asked.refetch()} />;
   if (items === undefined) return <Loading rows={5} />;
@@ -40,9 +40,9 @@ export function Listed<Item>({ asked, items, idOf, columns, empty, icon = "admin
       <tbody>
         {items.map((item) => (
           <tr key={idOf(item)} data-opens={onOpen ? true : undefined} onClick={() => onOpen?.(item)}>
-            {columns.map(({ header, cell, end }) => (
+            {columns.map(({ header, cell, end }, at) => (
               <td key={header} data-end={end || undefined} data-wraps={!end || undefined}>
-                {cell(item)}
+                {onOpen && at === 0 ? <button type="button">{cell(item)}</button> : cell(item)}
               </td>
             ))}
           </tr>

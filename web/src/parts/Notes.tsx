@@ -65,7 +65,7 @@ export function Complaint({ error }: { error: unknown }) {
       <div>
         {problem.place && <code>{problem.place}: </code>}
         {problem.message}
-        {problem.hint && <span className={css.hint}> {problem.hint}</span>}
+        {problem.hint && <span className={css.hint}>: {problem.hint}</span>}
       </div>
     </div>
   );

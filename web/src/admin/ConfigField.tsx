@@ -1,0 +1,22 @@
+import { lazy, Suspense } from "react";
+import { Loading } from "@/parts/Notes";
+import { completeConfig } from "@/training/completing";
+import css from "./Admin.module.css";
+import type { Mark } from "./mapping";
+
+const CodeEditor = lazy(() => import("@/parts/CodeEditor"));
+
+/** A part of a config as YAML, completed as an experiment's is, with a mark where it cannot be read. */
+export function ConfigField({ label, text, marks, onChange }: { label: string; text: string; marks: readonly Mark[]; onChange: (text: string) => void }) {
+  return (
+    <div>
+      <p className={css.label}>{label}</p>
+      <div className={css.editor}>
+        <Suspense fallback={<Loading rows={4} />}>
+          <CodeEditor label={label} value={text} onChange={onChange} marks={marks} completions={completeConfig} hint="resources: …" />
+        </Suspense>
+      </div>
+      {marks[0] && <p className={css.fault}>line {marks[0].line}: {marks[0].message}</p>}
+    </div>
+  );
+}

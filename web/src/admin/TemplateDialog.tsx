@@ -1,0 +1,91 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { ifStill, type Seen } from "@/api/seen";
+import { ActDialog } from "@/parts/ActDialog";
+import { Button } from "@/parts/Button";
+import { Dialog } from "@/parts/Dialog";
+import { Field } from "@/parts/Field";
+import { Loading, Trouble } from "@/parts/Notes";
+import { useMay } from "@/session/session";
+import css from "./Admin.module.css";
+import { ConfigField } from "./ConfigField";
+import { ADMIN, templateQuery, type Template } from "./data";
+import { readMapping, textOf, type Mapping } from "./mapping";
+
+/** A template as it stands, changed where one may. */
+export function TemplateDialog({ name, onClose }: { name: string; onClose: () => void }) {
+  const mayChange = useMay()("policy.manage");
+  const seen = useQuery(templateQuery(name));
+  if (seen.data && mayChange) return <EditTemplate seen={seen.data} onClose={onClose} />;
+  return (
+    <Dialog title={name} wide onClose={onClose}>
+      {seen.error ? <Trouble error={seen.error} /> : seen.data ? <pre className={css.config}>{textOf(seen.data.value.config)}</pre> : <Loading rows={4} />}
+    </Dialog>
+  );
+}
+
+export function NewTemplate({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [workspace, setWorkspace] = useState("");
+  const [description, setDescription] = useState("");
+  const [text, setText] = useState("");
+  const { value, marks } = readMapping(text);
+  return (
+    <ActDialog
+      title="Make a template"
+      verb="Make it"
+      wide
+      isReady={name !== "" && isFilled(value)}
+      act={() => ask(api.POST("/v1/templates", { body: { name, description, workspace: workspace.trim() || null, config: (value ?? {}) as Template["config"] } }))}
+      stale={ADMIN}
+      said={`template ${name} can be used`}
+      onClose={onClose}
+    >
+      <Field label="Name" data-first value={name} onChange={(event) => setName(event.target.value)} />
+      <Field label="Workspace" value={workspace} hint="Empty: for the whole tenant." onChange={(event) => setWorkspace(event.target.value)} />
+      <Field label="What it is for" value={description} onChange={(event) => setDescription(event.target.value)} />
+      <ConfigField label="Part of a config" text={text} marks={marks} onChange={setText} />
+    </ActDialog>
+  );
+}
+
+function EditTemplate({ seen, onClose }: { seen: Seen<Template>; onClose: () => void }) {
+  // What was seen when this opened: an answer that comes later belongs to somebody else's change.
+  const [base] = useState(seen);
+  const template = base.value;
+  const [description, setDescription] = useState(template.description);
+  const [text, setText] = useState(() => textOf(template.config));
+  const [isGoing, setGoing] = useState(false);
+  const { value, marks } = readMapping(text);
+  const params = { path: { template: template.name }, header: ifStill(base) };
+  if (isGoing) {
+    return (
+      <ActDialog title={`Delete template ${template.name}`} verb="Delete it" kind="danger" act={() => ask(api.DELETE("/v1/templates/{template}", { params }))} stale={ADMIN} said={`template ${template.name} is gone`} onClose={onClose}>
+        <p>Experiments that were made from it stay as they are.</p>
+      </ActDialog>
+    );
+  }
+  return (
+    <ActDialog
+      title={`Template ${template.name}`}
+      verb="Save"
+      wide
+      isReady={isFilled(value)}
+      act={() => ask(api.PATCH("/v1/templates/{template}", { params, body: { description, config: (value ?? {}) as Template["config"] } }))}
+      stale={ADMIN}
+      said={`template ${template.name} has changed`}
+      onClose={onClose}
+    >
+      <Field label="What it is for" value={description} onChange={(event) => setDescription(event.target.value)} />
+      <ConfigField label="Part of a config" text={text} marks={marks} onChange={setText} />
+      <div className={css.acts}>
+        <Button kind="danger" small icon="trash" onClick={() => setGoing(true)}>Delete this template…</Button>
+      </div>
+    </ActDialog>
+  );
+}
+
+function isFilled(value: Mapping | null): boolean {
+  return value !== null && Object.keys(value).length > 0;
+}

@@ -1,0 +1,27 @@
+/** Parts of configs as text, and back. Pure. */
+import { parseDocument, stringify } from "yaml";
+
+export interface Mark {
+  line: number;
+  column: number;
+  message: string;
+}
+
+export type Mapping = Record<string, unknown>;
+
+/** A config as the text that one edits; nothing for an empty one. */
+export function textOf(config: object): string {
+  return Object.keys(config).length === 0 ? "" : stringify(config, { lineWidth: 0 });
+}
+
+/** What the text means, or where it means nothing: a config is a mapping of keys, and no text an empty one. */
+export function readMapping(text: string): { value: Mapping | null; marks: Mark[] } {
+  const found = parseDocument(text, { prettyErrors: true });
+  if (found.errors.length > 0) {
+    return { value: null, marks: found.errors.map((error) => ({ line: error.linePos?.[0].line ?? 1, column: error.linePos?.[0].col ?? 1, message: error.message.split("\n")[0] ?? "" })) };
+  }
+  const value = found.toJS() as unknown;
+  if (value == null) return { value: {}, marks: [] };
+  if (typeof value !== "object" || Array.isArray(value)) return { value: null, marks: [{ line: 1, column: 1, message: "a config is a mapping of keys" }] };
+  return { value: value as Mapping, marks: [] };
+}
