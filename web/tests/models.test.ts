@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BOX, layOut } from "@/models/graph";
+import { changedTags, tagsOf } from "@/models/tags";
 import { parseInline, parseMarkdown, safeHref } from "@/parts/markdown";
 
 describe("notes", () => {
@@ -47,5 +48,17 @@ describe("a lineage", () => {
 
   it("ends though it goes round", () => {
     expect(layOut({ nodes: ["a", "b"].map(node), edges: [edge("a", "b"), edge("b", "a")] }).nodes).toHaveLength(2);
+  });
+});
+
+describe("tags", () => {
+  it("are read from a line, each once", () => {
+    expect(tagsOf(" a, b  a,,c")).toEqual(["a", "b", "c"]);
+    expect(tagsOf(" ")).toEqual([]);
+  });
+
+  it("come and go alone: those that stay are not named", () => {
+    expect(changedTags(["a", "b"], "b, c")).toEqual({ add_tags: ["c"], remove_tags: ["a"] });
+    expect(changedTags(["a"], "a")).toEqual({ add_tags: [], remove_tags: [] });
   });
 });

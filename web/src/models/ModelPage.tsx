@@ -1,14 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Loading, Trouble, Empty } from "@/parts/Notes";
 import { PlainTable } from "@/parts/PlainTable";
+import { Button } from "@/parts/Button";
 import { formatBytes, formatNumber } from "@/parts/format";
 import { Markdown } from "@/parts/Markdown";
 import { Page, Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
+import { useMay } from "@/session/session";
+import { AliasDialog } from "./AliasDialog";
 import { Comparison } from "./Comparison";
+import { EditModel } from "./Editing";
 import css from "./Models.module.css";
-import { Aliases } from "./ModelsPage";
+import { Aliases, Tags } from "./ModelsPage";
 import { StageBadge } from "./StageBadge";
 import { modelQuery, versionsQuery, type Model, type ModelVersion } from "./data";
 
@@ -17,11 +22,14 @@ export default function ModelPage() {
   const { model: reference } = useParams({ from: "/models/$model" });
   const model = useQuery(modelQuery(reference));
   const versions = useQuery(versionsQuery(reference));
+  const mayWrite = useMay()("model.write");
+  const [act, setAct] = useState<"edit" | "alias" | null>(null);
+  const close = () => setAct(null);
   const trouble = model.error ?? versions.error;
   if (trouble) return <Page title="Model"><Trouble error={trouble} retry={() => void Promise.all([model.refetch(), versions.refetch()])} /></Page>;
   if (!model.data || !versions.data) return <Page title="Model"><Loading /></Page>;
   return (
-    <Page title={model.data.name} aside={<span className="muted">{model.data.workspace}</span>}>
+    <Page title={model.data.name} aside={<><span className="muted">{model.data.workspace}</span><Tags tags={model.data.tags ?? []} /></>} actions={mayWrite && <><Button icon="tag" disabled={versions.data.items.length === 0} onClick={() => setAct("alias")}>Set an alias…</Button><Button onClick={() => setAct("edit")}>Edit…</Button></>}>
       {model.data.description && <p className={css.description}>{model.data.description}</p>}
       <Section title="Versions">
         {versions.data.items.length === 0 ? <Empty icon="models" title="No version yet">A saved checkpoint becomes one: <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
@@ -36,6 +44,8 @@ export default function ModelPage() {
           <Markdown text={model.data.notes} />
         </Section>
       )}
+      {act === "edit" && <EditModel model={reference} onClose={close} />}
+      {act === "alias" && <AliasDialog model={model.data} versions={versions.data.items} onClose={close} />}
     </Page>
   );
 }

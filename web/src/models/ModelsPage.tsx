@@ -46,7 +46,7 @@ export default function ModelsPage() {
           empty={
             <Empty icon="models" title="No model yet">
               <p>
-                A model is a named line of versions, each a checkpoint with where it comes from: <code>muster model create digits</code>, then <code>muster model register digits --best-of 31</code>.
+                A model is a named line of versions, each a checkpoint with where it comes from: <code>muster model create digits</code>, then <code>muster model register digits --experiment 31</code>.
               </p>
             </Empty>
           }
@@ -54,6 +54,11 @@ export default function ModelsPage() {
       )}
     </Page>
   );
+}
+
+export function Tags({ tags }: { tags: readonly string[] }) {
+  if (tags.length === 0) return null;
+  return <span className={css.aliases}>{tags.map((tag) => <span key={tag} className={css.tag}>{tag}</span>)}</span>;
 }
 
 export function Aliases({ aliases, of }: { aliases: Record<string, number>; of?: number }) {

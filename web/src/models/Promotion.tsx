@@ -7,7 +7,7 @@ import { Field, Select } from "@/parts/Field";
 import { Complaint } from "@/parts/Notes";
 import { toast } from "@/parts/Toast";
 import { useMay, useMe } from "@/session/session";
-import type { ModelVersion, Stage } from "./data";
+import { MODELS, type ModelVersion, type Stage } from "./data";
 
 const STAGES: readonly Stage[] = ["candidate", "staging", "production", "archived", "none"];
 
@@ -47,7 +47,7 @@ function Deciding({ model, version, act, onClose }: { model: string; version: Mo
     },
     onSuccess: () => {
       toast(DONE[act]);
-      void client.invalidateQueries({ queryKey: ["models"] });
+      void client.invalidateQueries({ queryKey: MODELS });
       onClose();
     },
   });

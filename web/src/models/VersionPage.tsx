@@ -1,13 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { Button } from "@/parts/Button";
 import { Loading, Trouble } from "@/parts/Notes";
 import { counted, formatBytes, formatNumber } from "@/parts/format";
 import { Markdown } from "@/parts/Markdown";
 import { Card, Page, Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
+import { useMay } from "@/session/session";
+import { EditVersion } from "./Editing";
 import { Lineage } from "./Lineage";
 import css from "./Models.module.css";
-import { Aliases } from "./ModelsPage";
+import { Aliases, Tags } from "./ModelsPage";
 import { Promotion } from "./Promotion";
 import { StageBadge } from "./StageBadge";
 import { modelQuery, versionQuery, type ModelVersion } from "./data";
@@ -17,6 +21,8 @@ export default function VersionPage() {
   const { model: reference, version: number } = useParams({ from: "/models/$model/$version" });
   const model = useQuery(modelQuery(reference));
   const version = useQuery(versionQuery(reference, number));
+  const mayWrite = useMay()("model.write");
+  const [isEdited, setEdited] = useState(false);
   const trouble = model.error ?? version.error;
   if (trouble) return <Page title="Version"><Trouble error={trouble} retry={() => void Promise.all([model.refetch(), version.refetch()])} /></Page>;
   if (!model.data || !version.data) return <Page title="Version"><Loading /></Page>;
@@ -24,8 +30,8 @@ export default function VersionPage() {
     <Page
       name={`${model.data.name} ${version.data.number}`}
       title={<><Link to="/models/$model" params={{ model: reference }} className={css.up}>{model.data.name}</Link> <span className="muted">version</span> {version.data.number}</>}
-      aside={<><StageBadge stage={version.data.stage} /><Aliases aliases={model.data.aliases ?? {}} of={version.data.number} /></>}
-      actions={<Promotion model={reference} version={version.data} />}
+      aside={<><StageBadge stage={version.data.stage} /><Aliases aliases={model.data.aliases ?? {}} of={version.data.number} /><Tags tags={version.data.tags ?? []} /></>}
+      actions={<>{mayWrite && <Button onClick={() => setEdited(true)}>Edit…</Button>}<Promotion model={reference} version={version.data} /></>}
     >
       {version.data.comment && <p className={css.description}>{version.data.comment}</p>}
       <Pending version={version.data} />
@@ -36,6 +42,7 @@ export default function VersionPage() {
       <Section title="Lineage"><Lineage version={version.data} /></Section>
       <History version={version.data} />
       {version.data.notes && <Section title="Notes"><Markdown text={version.data.notes} /></Section>}
+      {isEdited && <EditVersion model={reference} version={number} onClose={() => setEdited(false)} />}
     </Page>
   );
 }

@@ -3,12 +3,16 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { every } from "@/api/every";
 import { keys } from "@/api/keys";
+import { see } from "@/api/seen";
 import type { Resource } from "@/api/types";
 
 export type Model = Resource<"Model">;
 export type ModelVersion = Resource<"ModelVersion">;
 export type Stage = Resource<"ModelStage">;
 export type LineageGraph = Resource<"LineageGraph">;
+
+/** All that is shown of models. */
+export const MODELS = ["models"] as const;
 
 export const modelsQuery = queryOptions({
   queryKey: keys.models("list"),
@@ -44,4 +48,20 @@ export const compareQuery = (model: string, base: number, other: number) =>
     queryKey: keys.models("compare", { model, base, other }),
     queryFn: ({ signal }) => ask(api.GET("/v1/models/{model}/compare", { params: { path: { model }, query: { base: String(base), other: String(other) } }, signal })),
     enabled: base !== other,
+  });
+
+/** A model with the tag that a change of it names; asked anew for each change. */
+export const seenModelQuery = (model: string) =>
+  queryOptions({
+    queryKey: keys.models("seen", { model }),
+    queryFn: ({ signal }) => see(api.GET("/v1/models/{model}", { params: { path: { model } }, signal })),
+    gcTime: 0,
+  });
+
+/** The same of a version. */
+export const seenVersionQuery = (model: string, version: string) =>
+  queryOptions({
+    queryKey: keys.models("seen", { model, version }),
+    queryFn: ({ signal }) => see(api.GET("/v1/models/{model}/versions/{version}", { params: { path: { model, version } }, signal })),
+    gcTime: 0,
   });

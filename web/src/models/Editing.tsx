@@ -1,0 +1,64 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { ifStill, type Seen } from "@/api/seen";
+import { ActDialog } from "@/parts/ActDialog";
+import { Dialog } from "@/parts/Dialog";
+import { Field } from "@/parts/Field";
+import { Loading, Trouble } from "@/parts/Notes";
+import { MODELS, seenModelQuery, seenVersionQuery, type Model, type ModelVersion } from "./data";
+import { NotesField } from "./NotesField";
+import { changedTags } from "./tags";
+
+/** What a model is described by, changed as it was when this opened; what somebody else has changed meanwhile is not written over. */
+export function EditModel({ model, onClose }: { model: string; onClose: () => void }) {
+  const seen = useQuery(seenModelQuery(model));
+  if (seen.data) return <ModelForm seen={seen.data} onClose={onClose} />;
+  return <Dialog title="Edit the model" wide onClose={onClose}>{seen.error ? <Trouble error={seen.error} /> : <Loading rows={5} />}</Dialog>;
+}
+
+/** The same of one version. */
+export function EditVersion({ model, version, onClose }: { model: string; version: string; onClose: () => void }) {
+  const seen = useQuery(seenVersionQuery(model, version));
+  if (seen.data) return <VersionForm model={model} seen={seen.data} onClose={onClose} />;
+  return <Dialog title="Edit the version" wide onClose={onClose}>{seen.error ? <Trouble error={seen.error} /> : <Loading rows={5} />}</Dialog>;
+}
+
+function ModelForm({ seen, onClose }: { seen: Seen<Model>; onClose: () => void }) {
+  // Events ask again for what is shown; what is edited stays what was seen.
+  const [base] = useState(seen);
+  const model = base.value;
+  const [description, setDescription] = useState(model.description ?? "");
+  const [tags, setTags] = useState((model.tags ?? []).join(", "));
+  const [notes, setNotes] = useState(model.notes ?? "");
+  const act = () => {
+    const body = { description, notes, ...changedTags(model.tags ?? [], tags), metadata: null, approvals: {}, expected_version: null };
+    return ask(api.PATCH("/v1/models/{model}", { params: { path: { model: model.id }, header: ifStill(base) }, body }));
+  };
+  return (
+    <ActDialog title={`Edit ${model.name}`} verb="Save" wide act={act} stale={MODELS} said={`${model.name} has changed`} onClose={onClose}>
+      <Field label="Description" data-first value={description} onChange={(event) => setDescription(event.target.value)} />
+      <Field label="Tags" value={tags} hint="Separated by commas." onChange={(event) => setTags(event.target.value)} />
+      <NotesField value={notes} onChange={setNotes} />
+    </ActDialog>
+  );
+}
+
+function VersionForm({ model, seen, onClose }: { model: string; seen: Seen<ModelVersion>; onClose: () => void }) {
+  const [base] = useState(seen);
+  const version = base.value;
+  const [comment, setComment] = useState(version.comment ?? "");
+  const [tags, setTags] = useState((version.tags ?? []).join(", "));
+  const [notes, setNotes] = useState(version.notes ?? "");
+  const act = () => {
+    const params = { path: { model, version: String(version.number) }, header: ifStill(base) };
+    return ask(api.PATCH("/v1/models/{model}/versions/{version}", { params, body: { comment, notes, ...changedTags(version.tags ?? [], tags), expected_version: null } }));
+  };
+  return (
+    <ActDialog title={`Edit version ${version.number}`} verb="Save" wide act={act} stale={MODELS} said={`version ${version.number} has changed`} onClose={onClose}>
+      <Field label="Comment" data-first value={comment} onChange={(event) => setComment(event.target.value)} />
+      <Field label="Tags" value={tags} hint="Separated by commas." onChange={(event) => setTags(event.target.value)} />
+      <NotesField value={notes} onChange={setNotes} />
+    </ActDialog>
+  );
+}

@@ -1,0 +1,25 @@
+import { useState } from "react";
+import { TextField } from "@/parts/Field";
+import { Markdown } from "@/parts/Markdown";
+import { Segments } from "@/parts/Segments";
+import css from "./Models.module.css";
+
+const SIDES = [
+  { value: "written", label: "Write" },
+  { value: "read", label: "As it is read" },
+];
+
+/** Notes in markdown, and how they are read. */
+export function NotesField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [side, setSide] = useState("written");
+  return (
+    <div className={css.notes}>
+      <Segments label="How the notes are shown" value={side} options={SIDES} onChange={setSide} />
+      {side === "written" ? (
+        <TextField label="Notes" value={value} rows={10} hint="Headings, lists, links, code and quotes by markdown." onChange={(event) => onChange(event.target.value)} />
+      ) : (
+        <div className={css.read}>{value.trim() ? <Markdown text={value} /> : <span className="muted">nothing is written</span>}</div>
+      )}
+    </div>
+  );
+}
