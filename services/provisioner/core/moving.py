@@ -4,7 +4,7 @@ what would have been right, and needs no forecast. So work goes back to spot mac
 when most of them is idle, and follows prices where they differ for long."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import attrgetter
 
@@ -73,6 +73,10 @@ class _Place:
     is_coming: bool = False
     is_promised: bool = False
 
+    def copied(self) -> "_Place":
+        """Another of it; by hand, since this is most of what a pass costs."""
+        return _Place(self.worker, self.free, self.tenant, self.is_idle, self.is_coming, self.is_promised)
+
 
 def plan_moves(spec: PoolSpec, ground: Ground) -> Moves:
     """Who has wasted most goes first. Runs that stand on several machines are left where they are."""
@@ -140,7 +144,12 @@ def _alternative(spec: PoolSpec, one: Instance, ground: Ground, places: Sequence
     is to be had."""
     load = ground.loads[one.worker]
     left = list(load.pieces)
-    mine = [replace(place) for place in places if place.worker != one.worker and not place.is_idle]
+    least = min(left)
+    mine = [
+        place.copied()
+        for place in places
+        if place.free >= least and place.worker != one.worker and not place.is_idle
+    ]
     for piece in sorted(load.pieces, reverse=True):
         place = _best(piece, load.tenant, mine)
         if place is not None:
@@ -167,7 +176,7 @@ def _cover(wanted: tuple[bool, tuple[int, ...]], offers: Sequence[Offer]) -> lis
 
 def _placed(load: Load, places: Sequence[_Place], may: Callable[[_Place], bool]) -> list[_Place] | None:
     """The places with all the pieces in them, the largest first, each where it fits best; None where they do not fit."""
-    left = [replace(place) for place in places]
+    left = [place.copied() for place in places]
     for piece in sorted(load.pieces, reverse=True):
         place = _best(piece, load.tenant, [place for place in left if may(place)])
         if place is None:

@@ -132,7 +132,8 @@ class Pool:
     def spend(self, spending: Mapping[Path, Spending]) -> bool:
         """What was spent of budgets up to now. True: somebody may start less here now, or more."""
         self.spending = spending
-        return self.shares.put_spending(spending if self.policy.price_per_slot_hour else {})
+        price = self.policy.price_per_slot_hour
+        return self.shares.put_spending(spending, price) if price else self.shares.put_spending({}, 0.0)
 
     def pass_time(self, now_ms: int) -> None:
         """Keeps the numbers of a long past short, and forgets bookings that are over."""

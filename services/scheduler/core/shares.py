@@ -34,8 +34,9 @@ class Node:
         held: Slots that its runs occupy; `leaving` of them are on their way back.
         runs: How many runs occupy something.
         is_spent: Its budget for the month is used up: it keeps what it holds, and gets nothing more.
+        affordable: Slots up to which its budget bears machines.
         past: What `history` has of it, once that was asked for.
-        asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum allows.
+        asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum and budget allow.
         lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
     """
 
@@ -52,7 +53,7 @@ class Node:
             "max_runs",
             "past",
         ),
-        *("held", "leaving", "runs", "is_spent"),
+        *("held", "leaving", "runs", "is_spent", "affordable"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
@@ -66,6 +67,7 @@ class Node:
         self.priority = 0
         self.max_runs: int | None = None
         self.is_spent = False
+        self.affordable: SlotCount = NEVER
         self.past: Past | None = None
         self.held: SlotCount = 0
         self.leaving: SlotCount = 0
@@ -82,6 +84,11 @@ class Node:
             return 0  # What holds no slots costs nothing, and starts.
         maximum = self.quota.maximum
         return NEVER if maximum is None else maximum - self.held
+
+    @property
+    def growth(self) -> SlotCount:
+        """Slots that machines may be brought up for. What stands already is granted until the budget is spent."""
+        return self.room if self.affordable is NEVER else min(self.room, self.affordable - self.held)
 
     @property
     def is_full(self) -> bool:
@@ -140,6 +147,7 @@ class Shares:
         self.leaves: dict[ExperimentId, Node] = {}
         self.quotas: dict[Path, Quota] = {}
         self.spending: Mapping[Path, Spending] = {}
+        self._price_per_slot_hour = 0.0
         self.history: History | None = None
         self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
         self._gathered: dict[Node, tuple[SlotCount, int, SlotCount]] | None = None
@@ -155,7 +163,7 @@ class Shares:
                 if child is None:
                     quota = self.quotas.get(path[:length], NO_QUOTA)
                     child = node.children[path[length - 1]] = Node(path[:length], node, quota)
-                    child.is_spent = _is_over(self.spending.get(path[:length]))
+                    self._budget(child)
                 node = child
             leaf = self.leaves[whose.experiment] = node
         return leaf
@@ -184,22 +192,21 @@ class Shares:
         if node is not None:
             self.limit(node, quota or NO_QUOTA)
 
-    def put_spending(self, spending: Mapping[Path, Spending]) -> bool:
+    def put_spending(self, spending: Mapping[Path, Spending], price_per_slot_hour: float) -> bool:
         """What was spent of budgets, by holder; those that are not named have none. True: somebody may start less now, or more."""
-        changed = {
-            path
-            for path in self.spending.keys() | spending.keys()
-            if _is_over(self.spending.get(path)) != _is_over(spending.get(path))
-        }
-        self.spending = spending
-        for path in changed:
+        paths = self.spending.keys() | spending.keys()
+        self.spending, self._price_per_slot_hour = spending, price_per_slot_hour
+        has_changed = False
+        for path in paths:
             node: Node | None = self.root
             for step in path:
                 node = node.children.get(step) if node else None
             if node is not None:
-                node.is_spent = _is_over(spending.get(path))
+                before = node.is_spent, node.usable
+                self._budget(node)
                 self._spread(node, 0, 0, 0)
-        return bool(changed)
+                has_changed |= before != (node.is_spent, node.usable)
+        return has_changed
 
     def limit(self, node: Node, quota: Quota) -> None:
         """Gives a node another quota; what could be used changes with it."""
@@ -262,20 +269,22 @@ class Shares:
                 self._spread(leaf, *change)
             self.prune(leaf)
 
+    def _budget(self, node: Node) -> None:
+        """What its budget allows from now on."""
+        one = self.spending.get(node.path)
+        node.is_spent = one is not None and one.is_over
+        node.affordable = NEVER if one is None else node.held + one.bears(self._price_per_slot_hour)
+
     def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: Node | None = leaf
         while node is not None:
             node.held += held
             node.runs += runs
             usable = node.asked = node.asked + asked
-            room = node.room
-            if usable > room:
-                usable = max(0, room)
+            growth = node.growth
+            if usable > growth:
+                usable = max(0, growth)
             asked, node.usable = usable - node.usable, usable
             if not (asked or held or runs):
                 return
             node = node.parent
-
-
-def _is_over(spending: Spending | None) -> bool:
-    return spending is not None and spending.is_over

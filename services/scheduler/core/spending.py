@@ -5,6 +5,8 @@ from datetime import timedelta
 
 NEAR_PERCENT = 80
 OVER_PERCENT = 100
+LASTS = timedelta(hours=1)
+"""No machine is asked for on behalf of who could pass a budget within this time, with all that is held running on."""
 _LONG_H = 24.0 * 366
 
 
@@ -47,6 +49,11 @@ class Spending:
             return None
         # A great budget at a small price lasts longer than a timedelta.
         return timedelta(hours=min(left / self.per_hour, _LONG_H))
+
+    def bears(self, price_per_slot_hour: float) -> int:
+        """Whole slots, beyond what is held now, that could be held for `LASTS` without passing it."""
+        left_per_hour = (self.per_month - self.spent) / (LASTS / timedelta(hours=1)) - self.per_hour
+        return max(0, int(left_per_hour / price_per_slot_hour + 1e-9))
 
     def _has_reached(self, percent: int) -> bool:
         return self.spent >= percent / 100 * self.per_month

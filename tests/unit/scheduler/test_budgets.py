@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.budgets import month_of, next_month, on_spending, warnings_of
 from services.scheduler.core.explain.refusals import explain
@@ -98,6 +99,78 @@ def test_a_workspaces_budget_is_its_own():
     world.cycle()
     assert (world.running(), asked(world)) == ({2, 3}, set())
     assert explain(world.cluster, world.trial(1)).code == "workspace_budget_spent"
+
+
+def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_said():
+    world = World(PRICED)
+    spend(world, 90.0)
+    for number in range(8):
+        world.want(number)
+    world.cycle()
+    assert world.plan().demand[POOL].waiting == 5, "ten are left, and an hour of a slot costs two"
+    assert explain(world.cluster, world.trial(7)).message == (
+        "waiting for 1 slot; pool default has no open worker now; machines are rented for 5 more slots of its tenant,"
+        " whose budget of 100.00 for this month could be passed within the hour"
+    )
+    world.worker("a", 6), world.cycle()
+    assert len(world.running()) == 6, "what stands is used until it is spent"
+    assert world.plan().demand[POOL].waiting == 0
+    assert (
+        "no machine is rented of its tenant, whose budget" in explain(world.cluster, world.trial(7)).message
+    )
+    spend(world, 84.0, per_hour=12.0)
+    assert world.plan().demand[POOL].waiting == 2, "all that wait"
+    assert "budget" not in explain(world.cluster, world.trial(7)).message
+
+
+HOLDERS = [(tenant, workspace) for tenant in (0, 1) for workspace in ("lab", "hall")]
+SPENDINGS = st.dictionaries(
+    st.sampled_from([(tenant_id(t),) for t in (0, 1)] + [(tenant_id(t), w) for t, w in HOLDERS]),
+    st.builds(Spending, st.just(100.0), st.floats(0.0, 120.0), st.just(False), st.floats(0.0, 50.0)),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(HOLDERS), max_size=30),
+    st.lists(st.tuples(SPENDINGS, st.integers(0, 4)), min_size=1, max_size=3),
+)
+def test_whatever_waits_and_comes_machines_are_asked_for_as_far_as_every_budget_bears(
+    requests: list[tuple[int, str]], looks: list[tuple[dict[Path, Spending], int]]
+):
+    world = World(PRICED)
+    for number, (tenant, workspace) in enumerate(requests):
+        world.want(number, tenant=tenant, workspace=workspace, experiment=HOLDERS.index((tenant, workspace)))
+    for at, (spending, come) in enumerate(looks):
+        on_spending(world.cluster, spending)
+        before = world.running()
+        for number in range(come):
+            world.worker(f"w{at}-{number}")
+        world.cycle()
+        assert world.plan().demand[POOL].waiting == bearable(world, requests, spending, before)
+
+
+def bearable(
+    world: World, requests: list[tuple[int, str]], spending: dict[Path, Spending], before: set[int]
+) -> int:
+    """Slots that wait and could run for an hour within all budgets; `before`: what ran when was looked at what is spent."""
+
+    def borne(path: Path, asked: int, since: int) -> int:
+        if (one := spending.get(path)) is None:
+            return asked
+        money = one.per_month - one.spent - one.per_hour * 1.0
+        return max(0, min(asked, int(max(0.0, money) / 2.0 + 1e-9) - since))
+
+    total = 0
+    for tenant in (0, 1):
+        asked = granted = 0
+        for workspace in ("lab", "hall"):
+            mine = {number for number, whose in enumerate(requests) if whose == (tenant, workspace)}
+            new = len((world.running() - before) & mine)
+            asked += borne((tenant_id(tenant), workspace), len(mine - world.running()), new)
+            granted += new
+        total += borne((tenant_id(tenant),), asked, granted)
+    return total
 
 
 def test_a_pool_without_a_price_costs_nothing_until_it_has_one():

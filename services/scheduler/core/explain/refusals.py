@@ -148,7 +148,7 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Re
         return Refusal("never_fits", message, facts)
     if not len(pool.capacity):
         message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
-        return Refusal("no_workers", message + _of_closed(facts), facts)
+        return Refusal("no_workers", message + _of_closed(facts) + _of_money(facts), facts)
     such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
     if needs.where is not None and not total:
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
@@ -157,9 +157,9 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Re
         return Refusal("no_such_worker", message + _of_closed(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
-        return Refusal("larger_than_pool", message + _of_closed(facts), facts)
+        return Refusal("larger_than_pool", message + _of_closed(facts) + _of_money(facts), facts)
     message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest in pool {name} has {facts['largest_worker']}"
-    return Refusal("larger_than_any_worker", message + _of_closed(facts), facts)
+    return Refusal("larger_than_any_worker", message + _of_closed(facts) + _of_money(facts), facts)
 
 
 def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
@@ -172,9 +172,8 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    return Refusal(
-        "waiting_for_slots", message + _of_bookings(facts) + _of_turns(facts) + _of_closed(facts), facts
-    )
+    message += _of_bookings(facts) + _of_turns(facts) + _of_closed(facts) + _of_money(facts)
+    return Refusal("waiting_for_slots", message, facts)
 
 
 def _of_bookings(facts: Facts) -> str:
@@ -217,6 +216,16 @@ def _of_closed(facts: Facts) -> str:
     return told
 
 
+def _of_money(facts: Facts) -> str:
+    if "affordable_slots" not in facts:
+        return ""
+    whose = "workspace" if "workspace_budget" in facts else "tenant"
+    most = facts["affordable_slots"]
+    rented = f"machines are rented for {_count(most, 'more slot')}" if most else "no machine is rented"
+    of = f"{facts[f'{whose}_budget']:.2f} for this month"
+    return f"; {rented} of its {whose}, whose budget of {of} could be passed within the hour"
+
+
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     wish, part = trial.wish, cluster.part_of(trial)
     leaf = pool.shares.leaves.get(wish.experiment)
@@ -236,6 +245,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     facts |= _booked(cluster, pool, trial)
     if pool.policy.provider_fault is not None:
         facts["provider_fault"] = pool.policy.provider_fault
+    facts |= _unaffordable(pool, trial)
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if wish.needs.where is not None and str(wish.needs.where):
@@ -248,6 +258,16 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
     return facts
+
+
+def _unaffordable(pool: Pool, trial: Trial) -> Facts:
+    """The nearest budget that bears machines for less than waits for them."""
+    for whose in ("workspace", "tenant"):
+        node = _holder(pool, trial, whose)
+        if node is not None and node.asked > (most := max(0, node.affordable - node.held)):
+            per_month = pool.shares.spending[node.path].per_month
+            return {"affordable_slots": int(most), f"{whose}_budget": per_month}
+    return {}
 
 
 def _closed(cluster: Cluster, pool: Pool) -> Facts:
