@@ -72,6 +72,13 @@ def cheapest(offers: Sequence[Offer], order: Order) -> Offer | None:
     return min(offers, key=_hour)
 
 
+def cheapest_per_slot(offers: Sequence[Offer], order: Order) -> Offer | None:
+    """The one whose slots cost least when all are used; of equal ones the largest."""
+    if not offers or order == "given":
+        return next(iter(offers), None)
+    return min(offers, key=lambda offer: (_hour(offer) / offer.kind.slots, -offer.kind.slots))
+
+
 def _cover(slots: int, offers: Sequence[Offer], order: Order, most: int) -> list[Offer]:
     """Covers the slots with at most so many machines, or as much of them as can be."""
     if order == "given":
@@ -98,7 +105,8 @@ def _by_size(offers: Sequence[Offer]) -> list[Offer]:
 def _cheapest_cover(slots: int, sizes: Sequence[Offer]) -> list[Offer]:
     """The unbounded covering knapsack, by dynamic programming over slots. What is far beyond the largest machine's square is of the one that is
     cheapest per slot in any case, and is put aside first."""
-    best = min(sizes, key=lambda offer: (_hour(offer) / offer.kind.slots, -offer.kind.slots))
+    best = cheapest_per_slot(sizes, "cheapest")
+    assert best is not None
     largest = max(offer.kind.slots for offer in sizes)
     table = min(largest * largest, _WIDEST) + largest
     bulk = max(0, slots - table) // best.kind.slots

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Need, Room, choose_machines
+from services.provisioner.core.choosing import Need, Room, cheapest_per_slot, choose_machines
 from services.provisioner.core.spec import Order
 
 
@@ -52,6 +52,13 @@ def lacking_of(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> Lacki
     return Lacking(tuple(pieces), max(0, slots - sum(pieces)))
 
 
+def filling(lacking: Lacking, offers: Sequence[Offer], order: Order) -> Lacking:
+    """So much of it as fills machines on which a slot costs least: whatever more may come, nothing cheaper would hold this."""
+    counts = Counter(lacking.pieces)
+    pieces = [size for size, count in counts.items() for _ in range(_filling(size, count, offers, order))]
+    return Lacking(tuple(pieces), _filling(1, lacking.loose, offers, order))
+
+
 def cover(lacking: Lacking, offers: Sequence[Offer], room: Room, order: Order) -> list[Offer]:
     """The cheapest machines for each size, the largest first; what they leave free is filled with what is smaller."""
     chosen: list[Offer] = []
@@ -63,15 +70,25 @@ def cover(lacking: Lacking, offers: Sequence[Offer], room: Room, order: Order) -
     return chosen + choose_machines(Need(left.loose, 0, order), offers, room.less(chosen))
 
 
+def _filling(size: int, count: int, offers: Sequence[Offer], order: Order) -> int:
+    held = _held(size, offers)
+    best = cheapest_per_slot(list(held), order)
+    return 0 if best is None else count - count % best.kind.slots
+
+
 def _of_size(size: int, count: int, offers: Sequence[Offer], room: Room, order: Order) -> list[Offer]:
-    """Machines counted by how many pieces of that size they hold."""
-    held = {
-        replace(offer, kind=replace(offer.kind, slots=offer.kind.slots // size)): offer
-        for offer in offers
-        if offer.kind.slots >= size
-    }
+    held = _held(size, offers)
     most = inf if room.slots == inf else room.slots // size
     chosen = choose_machines(
         Need(count, 0, order), list(held), Room(room.machines, most, room.price_per_hour)
     )
     return [held[one] for one in chosen]
+
+
+def _held(size: int, offers: Sequence[Offer]) -> dict[Offer, Offer]:
+    """Machines counted by how many pieces of that size they hold."""
+    return {
+        replace(offer, kind=replace(offer.kind, slots=offer.kind.slots // size)): offer
+        for offer in offers
+        if offer.kind.slots >= size
+    }

@@ -10,7 +10,7 @@ from services.provisioner.core.choosing import Room, cheapest
 from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
 from services.provisioner.core.lack import Lack
 from services.provisioner.core.moving import Ground, plan_moves
-from services.provisioner.core.pieces import Lacking, cover, lacking_of
+from services.provisioner.core.pieces import Lacking, cover, filling, lacking_of
 from services.provisioner.core.refusals import is_held
 from services.provisioner.core.spec import PoolSpec
 from services.provisioner.core.standing import Budget, Demand, Standing
@@ -46,19 +46,21 @@ class Sizing:
 
 
 def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
-    """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them.
+    """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them. While demand may
+    grow, machines that it fills already are brought up ahead of the rest.
 
     Staying comes before starting: one that is draining is taken back first. Ties: the dearest goes first, then the newest.
     """
     live = standing.live
     staying = [one for one in live if one.state not in LEAVING]
-    missing = _missing(spec, standing, now).slots
+    lacking = _missing(spec, standing, now)
     below = min(spec.minimum, spec.maximum) - len(staying)
-    lack = standing.lack.sampled(missing, now)
-    if missing > 0 and below <= 0 and lack.may_grow(spec.patience, now):
-        return Sizing(lack=lack)
-    if below > 0 or (missing > 0 and not _is_full(spec, staying)):
-        return _grow(spec, standing, below, now)
+    lack = standing.lack.sampled(lacking.slots, now)
+    if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.patience, now):
+        ahead = filling(lacking, _offers(spec, standing, now), spec.order)
+        return replace(_grow(spec, standing, (0, ahead), now), lack=lack)
+    if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
+        return _grow(spec, standing, (below, lacking), now)
     excess = len(staying) - spec.maximum
     withdrawn = [one for one in reversed(staying) if one.state is State.WANTED][: max(0, excess)]
     too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
@@ -76,7 +78,7 @@ def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime
     if not spec.moves_runs or standing.loads is None:
         return sizing
     room, _ = _room(spec, standing)
-    offers = [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+    offers = _offers(spec, standing, now)
     moves = plan_moves(spec, Ground(standing.live, standing.loads, standing.wasted, offers, room))
     demand = standing.demand
     if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
@@ -89,9 +91,9 @@ def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime
     return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
 
 
-def _grow(spec: PoolSpec, standing: Standing, below: int, now: datetime) -> Sizing:
-    """Takes back who is leaving, then launches for the slots and for so many machines that are missing."""
-    live, lacking = standing.live, _missing(spec, standing, now)
+def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: datetime) -> Sizing:
+    """Takes back who is leaving, then launches so many machines, and what covers the slots that are missing."""
+    live, (below, lacking) = standing.live, needs
     missing = lacking.slots
     staying = sum(one.state not in LEAVING for one in live)
     back: list[Instance] = []
@@ -100,7 +102,7 @@ def _grow(spec: PoolSpec, standing: Standing, below: int, now: datetime) -> Sizi
             back.append(one)
             missing, below = missing - one.slots, below - 1
     room, limit = _room(spec, standing)
-    offers = [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+    offers = _offers(spec, standing, now)
     machines = _choose(spec, standing, (lacking.after(one.slots for one in back), back), (offers, room))
     room = room.less(machines)
     for _ in range(below - len(machines)):
@@ -118,6 +120,11 @@ def _grow(spec: PoolSpec, standing: Standing, below: int, now: datetime) -> Sizi
         undone=tuple(back),
         short=_why_short(offers, room, limit) if is_short else _too_large(spec, standing.demand),
     )
+
+
+def _offers(spec: PoolSpec, standing: Standing, now: datetime) -> list[Offer]:
+    """What may be asked for now."""
+    return [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
 
 
 def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:

@@ -1,13 +1,17 @@
 """Requests that each must be on one machine are covered by machines that hold them, and more of them are waited for while they come."""
 
+from collections import Counter
+
 from hypothesis import given, strategies as st
 
+from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.choosing import Room
+from services.provisioner.core.instance import Instance, State
 from services.provisioner.core.lack import Lack
-from services.provisioner.core.pieces import Lacking, cover, lacking_of
+from services.provisioner.core.pieces import Lacking, cover, filling, lacking_of
 from services.provisioner.core.sizing import plan_size
 from services.provisioner.core.standing import Demand, Standing
-from tests.unit.provisioner.world import NOW, offer, seconds, spec
+from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 
 SMALL, MIDDLE, LARGE = offer(1, 1.0), offer(4, 3.0), offer(8, 7.0)
 POOL = spec(0, 100, offers=(SMALL, MIDDLE, LARGE))
@@ -56,3 +60,47 @@ def test_renting_waits_while_more_is_asked_for_but_not_for_ever() -> None:
     assert rented(2, (1, 2), pool=patient, lack=still_growing) == []
     assert rented(2, (1, 2), pool=patient, lack=Lack(1, NOW - seconds(60), NOW - seconds(1))) == [1, 1]
     assert rented(2, (1, 2), pool=patient, lack=Lack(2, NOW - seconds(50), NOW - seconds(15))) == [1, 1]
+
+
+def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
+    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
+    assert rented(6, (1, 6), pool=patient) == [4]
+    assert rented(18, (8, 2), (1, 2), pool=patient) == [8, 8]
+    assert rented(3, (1, 3), pool=spec(0, 100, offers=(SMALL, LARGE), patience=seconds(60))) == []
+
+
+@given(
+    st.lists(st.sampled_from([2, 4, 8]), max_size=12),
+    st.integers(0, 40),
+    st.lists(st.sampled_from([SMALL, MIDDLE, LARGE, offer(4, 8.0, zone="b")]), min_size=1, unique=True),
+)
+def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
+    pieces: list[int], loose: int, offers: list[Offer]
+) -> None:
+    lacking = Lacking(tuple(sorted(pieces, reverse=True)), loose)
+    ahead = filling(lacking, offers, "cheapest")
+    assert not Counter(ahead.pieces) - Counter(lacking.pieces) and ahead.loose <= loose
+    for size in {*ahead.pieces, 1}:
+        alone = Lacking(tuple(one for one in ahead.pieces if one == size), ahead.loose if size == 1 else 0)
+        machines = cover(alone, offers, Room(1000), "cheapest")
+        assert sum(one.kind.slots for one in machines) == alone.slots
+        per_slot = [(one.price_per_hour or 0.0) / one.kind.slots for one in offers if one.kind.slots >= size]
+        assert sum(one.price_per_hour or 0.0 for one in machines) <= alone.slots * min(per_slot) + 1e-9
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
+def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arrivals: list[int]) -> None:
+    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
+    live: list[Instance] = []
+    waiting, lack = 0, Lack()
+    for at, more in enumerate([*arrivals, *[0] * 6]):
+        waiting += more
+        now = NOW + seconds(10 * at)
+        standing = Standing(Demand(waiting, heard_at=now), live, lack=lack)
+        found = plan_size(patient, standing, now)
+        for launch in found.launches:
+            live += [of_offer(seat, launch.offer, State.JOINING, now) for seat in launch.seats]
+        lack = found.lack
+        if lack.since is not None:
+            assert sum(one.slots for one in live) <= waiting
+    assert sum(one.slots for one in live) >= waiting, "nothing more has come for as long as it is waited for"
