@@ -147,7 +147,7 @@ class PoolQueries:
             minimum=row.minimum if spec is None else spec.minimum,
             maximum=row.maximum if spec is None else spec.maximum,
             instances=row.instances,
-            fault=wrong or row.fault,
+            fault="; ".join(filter(None, (wrong or row.fault, row.demand.refused))) or None,
             spent=spent,
             offers=_offers(spec.offers, holds, now) if spec else (),
         )

@@ -106,6 +106,7 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
             slot_kind=demand.kind,
             soon_slots=demand.soon,
             single_node_sizes=demand.single_node,
+            unaffordable_slots=demand.unaffordable,
         ),
         PoolCapacity(
             pool=pool,

@@ -12,7 +12,8 @@ from shared.messages.workers import WorkerView
 
 class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="pool demand"):
     """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need.
-    `single_node_sizes`: how many requests wait for so many slots on one machine, the largest first."""
+    `single_node_sizes`: how many requests wait for so many slots on one machine, the largest first. `unaffordable_slots`: wait too, and are not asked for,
+    since the month's budgets of tenants or workspaces do not bear them."""
 
     pool: PoolName
     version: int
@@ -23,6 +24,7 @@ class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="po
     slot_kind: SlotKind | None = None
     soon_slots: int = 0
     single_node_sizes: tuple[tuple[int, int], ...] = ()
+    unaffordable_slots: int = 0
 
 
 class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):

@@ -15,7 +15,8 @@ from shared.messages.specs import SlotKind
 @dataclass(frozen=True, slots=True)
 class Demand:
     """Slots that could be used beyond what stands (`waiting`), or may be soon; `largest`: of what waits, the most slots that must be on one
-    machine; `sizes`: how many requests of each size must. Told when something changes."""
+    machine; `sizes`: how many requests of each size must. `unaffordable`: slots that wait and are in none of these, since budgets of tenants or
+    workspaces do not bear them. Told when something changes."""
 
     waiting: int = 0
     idle: int = 0
@@ -24,6 +25,15 @@ class Demand:
     heard_at: datetime | None = None
     largest: int = 0
     sizes: tuple[tuple[int, int], ...] = ()
+    unaffordable: int = 0
+
+    @property
+    def refused(self) -> str | None:
+        """What is not asked for although it waits, as the pool shows it: whose budgets these are is not everybody's to know."""
+        if not self.unaffordable:
+            return None
+        slots = "1 slot that waits" if self.unaffordable == 1 else f"{self.unaffordable} slots that wait"
+        return f"no machine is rented for {slots}: a tenant's or workspace's budget of this month does not bear it for an hour"
 
     @property
     def pieces(self) -> tuple[tuple[int, int], ...]:

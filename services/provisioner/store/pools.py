@@ -109,6 +109,7 @@ async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: date
         "kind": demand.slot_kind,
         "largest": demand.largest_single_node,
         "sizes": [list(size) for size in demand.single_node_sizes],
+        "unaffordable": demand.unaffordable_slots,
         "heard_at": now,
     }
     statement = (
@@ -132,11 +133,13 @@ def _provider_of(row: Row[Any]) -> Provider:
         price_per_slot_hour=row.price_per_slot_hour,
         instances=row.instances,
         fault=row.fault,
-        demand=Demand(row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, _sizes_of(row)),
+        demand=_demand_of(row),
         definition=PoolDefinition.model_validate(row.definition) if row.definition is not None else None,
         is_closing=row.is_closing,
     )
 
 
-def _sizes_of(row: Row[Any]) -> tuple[tuple[int, int], ...]:
-    return tuple((size, count) for size, count in row.sizes)
+def _demand_of(row: Row[Any]) -> Demand:
+    sizes = tuple((size, count) for size, count in row.sizes)
+    told = (row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, sizes)
+    return Demand(*told, unaffordable=row.unaffordable)

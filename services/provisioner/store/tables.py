@@ -58,6 +58,7 @@ provider = Table(
     Column("heard_at", _TIME),
     Column("largest", Integer),
     Column("sizes", JSONB),
+    Column("unaffordable", Integer),
     Column("definition", JSONB),
     Column("is_closing", Boolean),
 )

@@ -33,7 +33,8 @@ class Preempt(NamedTuple):
 class Demand:
     """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only; `expected`: may be
     idle when all has left that was asked to, and the provider has brought what it can. `price_per_slot_hour`: None where not known.
-    `single_node`: how many requests wait for so many slots on one machine, by size, the largest first."""
+    `single_node`: how many requests wait for so many slots on one machine, by size, the largest first. `unaffordable`: what is not asked for,
+    since budgets of tenants or workspaces do not bear it."""
 
     waiting: int
     used: int
@@ -44,6 +45,7 @@ class Demand:
     expected: int = 0
     price_per_slot_hour: float | None = None
     single_node: tuple[tuple[int, int], ...] = ()
+    unaffordable: int = 0
 
     def exceeds(self, other: "Demand") -> bool:
         """Whether more is needed than `other` says."""

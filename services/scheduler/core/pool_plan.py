@@ -105,6 +105,7 @@ class PoolPlan:
             expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
             price_per_slot_hour=pool.policy.price_per_slot_hour,
             single_node=sizes,
+            unaffordable=ceil(pool.shares.unaffordable),
         )
 
     @property

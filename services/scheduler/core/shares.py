@@ -91,6 +91,11 @@ class Node:
         return self.room if self.affordable is NEVER else min(self.room, self.affordable - self.held)
 
     @property
+    def unaffordable(self) -> SlotCount:
+        """Slots that it waits for and its budget bears no machines for."""
+        return max(0, self.asked - max(0, self.affordable - self.held))
+
+    @property
     def is_full(self) -> bool:
         """Whether no further run is allowed, whatever its size."""
         return self.max_runs is not None and self.runs >= self.max_runs
@@ -186,10 +191,7 @@ class Shares:
             self.quotas.pop(path, None)
         else:
             self.quotas[path] = quota
-        node: Node | None = self.root
-        for step in path:
-            node = node.children.get(step) if node else None
-        if node is not None:
+        if (node := self._node(path)) is not None:
             self.limit(node, quota or NO_QUOTA)
 
     def put_spending(self, spending: Mapping[Path, Spending], price_per_slot_hour: float) -> bool:
@@ -198,15 +200,17 @@ class Shares:
         self.spending, self._price_per_slot_hour = spending, price_per_slot_hour
         has_changed = False
         for path in paths:
-            node: Node | None = self.root
-            for step in path:
-                node = node.children.get(step) if node else None
-            if node is not None:
+            if (node := self._node(path)) is not None:
                 before = node.is_spent, node.usable
                 self._budget(node)
                 self._spread(node, 0, 0, 0)
                 has_changed |= before != (node.is_spent, node.usable)
         return has_changed
+
+    @property
+    def unaffordable(self) -> SlotCount:
+        """Slots that are waited for and that no machine is brought up for, since a budget does not bear it."""
+        return sum(node.unaffordable for path in self.spending if (node := self._node(path)) is not None)
 
     def limit(self, node: Node, quota: Quota) -> None:
         """Gives a node another quota; what could be used changes with it."""
@@ -268,6 +272,12 @@ class Shares:
             if any(change):
                 self._spread(leaf, *change)
             self.prune(leaf)
+
+    def _node(self, path: Path) -> Node | None:
+        node: Node | None = self.root
+        for step in path:
+            node = node.children.get(step) if node else None
+        return node
 
     def _budget(self, node: Node) -> None:
         """What its budget allows from now on."""

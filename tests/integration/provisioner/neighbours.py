@@ -138,11 +138,16 @@ class Around:
         """The newest that was told of the pool's provider."""
         return max(self.told(ProviderChanged), key=lambda one: one.version, default=NOTHING_TOLD)
 
-    async def demand(self, waiting: int, idle: int = 0, pool: PoolName = POOL) -> None:
-        used = sum(self.used.values())
-        version = time.time_ns() // 1000
+    async def demand(self, waiting: int, idle: int = 0, pool: PoolName = POOL, unaffordable: int = 0) -> None:
         await self.tell(
-            PoolDemand(pool=pool, version=version, waiting_slots=waiting, used_slots=used, idle_slots=idle)
+            PoolDemand(
+                pool=pool,
+                version=time.time_ns() // 1000,
+                waiting_slots=waiting,
+                used_slots=sum(self.used.values()),
+                idle_slots=idle,
+                unaffordable_slots=unaffordable,
+            )
         )
 
     async def join_all(self, count: int, used: int = 0) -> list[WorkerId]:

@@ -10,6 +10,7 @@ from services.provisioner.drivers.processes import find_by_variable
 from shared.bus import Bus
 from shared.ids import SITE, PoolName
 from shared.messages.instances import GetCosts, GetPrices, InstanceChanged
+from shared.messages.machine_pools import GetMachinePools
 from tests.integration.provisioner.neighbours import Around
 from tests.support.waiting import eventually
 
@@ -130,6 +131,21 @@ async def test_a_launch_that_fails_is_the_pools_fault_until_one_works(world: Aro
 
     await eventually(failed)
     assert failed() == {"wanted"}
+
+
+async def test_a_pool_says_for_whom_nothing_is_rented_and_other_tenants_are_not_told(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=1):
+        await world.join_all(1)
+        await world.demand(waiting=0, unaffordable=4)
+        credentials = world.servers.keys.credentials("gateway")
+        async with await Bus.connect(world.servers.nats.url, "gateway", credentials) as bus:
+
+            async def says() -> bool:
+                (pool,) = (await bus.ask(GetMachinePools(), SITE)).pools
+                return "no machine is rented for 4 slots that wait" in (pool.fault or "")
+
+            await eventually(says)
+        assert world.provider.fault is None, "that goes into the explanation of whatever waits"
 
 
 async def test_prices_and_costs_come_from_what_stood(world: Around) -> None:

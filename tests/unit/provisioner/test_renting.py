@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
@@ -161,3 +162,13 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
     assert not any(changes[20:])
     assert sum(one.slots for one in live) >= slots + reserve
     assert len(live) >= minimum
+
+
+@pytest.mark.parametrize(("slots", "said"), [(1, "1 slot that waits"), (3, "3 slots that wait")])
+def test_a_pool_says_what_tenants_budgets_do_not_bear_and_whose_they_are_to_nobody(
+    slots: int, said: str
+) -> None:
+    assert Demand(unaffordable=slots).refused == (
+        f"no machine is rented for {said}: a tenant's or workspace's budget of this month does not bear it for an hour"
+    )
+    assert Demand(waiting=3).refused is None

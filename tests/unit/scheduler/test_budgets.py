@@ -107,7 +107,8 @@ def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_
     for number in range(8):
         world.want(number)
     world.cycle()
-    assert world.plan().demand[POOL].waiting == 5, "ten are left, and an hour of a slot costs two"
+    demand = world.plan().demand[POOL]
+    assert (demand.waiting, demand.unaffordable) == (5, 3), "ten are left, and an hour of a slot costs two"
     assert explain(world.cluster, world.trial(7)).message == (
         "waiting for 1 slot; pool default has no open worker now; machines are rented for 5 more slots of its tenant,"
         " whose budget of 100.00 for this month could be passed within the hour"

@@ -264,9 +264,9 @@ def _unaffordable(pool: Pool, trial: Trial) -> Facts:
     """The nearest budget that bears machines for less than waits for them."""
     for whose in ("workspace", "tenant"):
         node = _holder(pool, trial, whose)
-        if node is not None and node.asked > (most := max(0, node.affordable - node.held)):
+        if node is not None and node.unaffordable:
             per_month = pool.shares.spending[node.path].per_month
-            return {"affordable_slots": int(most), f"{whose}_budget": per_month}
+            return {"affordable_slots": int(node.asked - node.unaffordable), f"{whose}_budget": per_month}
     return {}
 
 
