@@ -1,4 +1,4 @@
-"""The catalogue's file: YAML or JSON, read again when it has changed. Prices are brought there by `muster pool prices`, or by hand."""
+"""The catalogue's file: YAML or JSON, read again when it has changed. Prices are brought there by `muster prices`, or by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path

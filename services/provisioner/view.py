@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, State
 from services.provisioner.core.intents import Sighting
 from services.provisioner.core.loads import Load
 from services.provisioner.core.refusals import Hold
@@ -45,8 +45,9 @@ class View:
 
 
 def could_spare(pool: Pool) -> bool:
-    opened = sum(one.is_open for one in pool.live)
-    return opened > pool.spec.minimum or (opened > 0 and pool.spec.moves_runs)
+    """Whether somebody might go, or be moved: it is worth asking who has what to do."""
+    serving = sum(one.state is State.READY and one.silent_since is None for one in pool.live)
+    return serving > pool.spec.minimum or (serving > 0 and pool.spec.moves_runs)
 
 
 def load_of(worker: WorkerView) -> Load:

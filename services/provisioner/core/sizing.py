@@ -238,22 +238,22 @@ def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
 def _idle_too_long(
     spec: PoolSpec, standing: Standing, staying: Sequence[Instance], now: datetime
 ) -> list[Instance]:
-    """Those that may go: the dearest per slot first, as far as the reserve stays."""
+    """Those that may go: who takes no more work, whatever waits; of the others the dearest per slot first, as far as the reserve stays."""
     demand = standing.demand
-    if demand.soon or (demand.waiting and demand.kind in (None, spec.kind)):
-        return []
-    ready = [
+    is_wanted = demand.soon or (demand.waiting and demand.kind in (None, spec.kind))
+    idle = [
         one
         for one in reversed(staying)
-        if one.state is State.READY and one.is_open and one.worker in standing.idle_since
+        if one.state is State.READY and one.silent_since is None and one.worker in standing.idle_since
     ]
-    left = sum(one.slots for one in ready)
+    left = sum(one.slots for one in idle if one.is_open)
     leaving = []
-    for one in sorted(ready, key=lambda one: -one.price_per_hour / one.slots):
-        is_long = now - standing.idle_since[one.worker] >= spec.idle_timeout
-        if is_long and left - one.slots >= spec.reserve_slots:
+    for one in sorted(idle, key=lambda one: (one.is_open, -one.price_per_hour / one.slots)):
+        after = left - one.slots if one.is_open else left
+        may_go = not one.is_open or (not is_wanted and after >= spec.reserve_slots)
+        if may_go and now - standing.idle_since[one.worker] >= spec.idle_timeout:
             leaving.append(one)
-            left -= one.slots
+            left = after
     return leaving
 
 

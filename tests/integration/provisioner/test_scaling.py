@@ -84,6 +84,17 @@ async def test_one_that_is_draining_is_taken_back_when_there_is_demand(world: Ar
         assert len(world.toys()) == 2
 
 
+async def test_one_that_takes_no_more_work_goes_though_the_pool_is_full_and_something_waits(
+    world: Around,
+) -> None:
+    async with world.provisioner(minimum=0, maximum=1, idle_timeout_s=0.5):
+        await world.demand(waiting=1)
+        (worker,) = await world.join_all(1)
+        await world.join(worker, state="draining")
+        await world.demand(waiting=1)
+        await eventually(lambda: worker in {one.worker for one in world.drains})
+
+
 async def test_a_dead_daemon_is_started_again_under_its_id(world: Around) -> None:
     async with world.provisioner():
         (worker,) = await world.join_all(1)

@@ -85,8 +85,29 @@ CASES = [
     Case("the busy one stays", [instance(0), instance(1)], idle={0: LONG_AGO}, drains=(0,)),
     Case(
         "a silent one is no spare one",
-        [instance(0), instance(1, is_open=False)],
+        [instance(0), instance(1, is_open=False, silent_since=LONG_AGO)],
         idle={1: LONG_AGO},
+    ),
+    Case(
+        "one that takes no more work goes, whatever waits",
+        [instance(0), instance(1, is_open=False)],
+        demand(1),
+        spec(maximum=2),
+        idle={1: LONG_AGO},
+        drains=(1,),
+    ),
+    Case(
+        "but not below the minimum",
+        [instance(0), instance(1, is_open=False)],
+        spec=spec(minimum=2),
+        idle={1: LONG_AGO},
+    ),
+    Case(
+        "and is no reserve",
+        [instance(0), instance(1, is_open=False)],
+        spec=spec(minimum=0, reserve_slots=1),
+        idle={0: LONG_AGO, 1: LONG_AGO},
+        drains=(1,),
     ),
     Case(
         "a lowered maximum: idle ones go first, at once",
