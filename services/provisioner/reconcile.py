@@ -23,6 +23,7 @@ from services.provisioner.core.moving import Waste
 from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
 from services.provisioner.core.refusals import fault_of
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.standing import Standing
 from services.provisioner.effects import Effects, Means
 from services.provisioner.pools import budgets_of, month_of
 from services.provisioner.store import Provider
@@ -100,7 +101,7 @@ class Reconciler:
             self._remember(pool.row.pool, plan, now)
             # 5. Record the intents and tell of them, under our epoch.
             new = self._intents(pool.spec, plan, now)
-            await self._record(pool, plan, new, fault_of(world.holds, pool.spec.offers, now))
+            await self._record(pool, plan, new, fault_of(view.holds, pool.spec.offers, now))
             # 6. Only now act on them.
             self.effects.begin(plan, _after(world, plan), new)
             is_resting = is_resting and is_at_rest(world, plan, now)
@@ -149,20 +150,18 @@ class Reconciler:
         drivers = self.means.drivers
         if any(one.driver in view.blind or one.driver not in drivers for one in pool.live):
             return None
-        return World(
-            pool.spec,
+        standing = Standing(
             pool.row.demand,
             pool.live,
-            seen,
             self._loads.idle_since,
-            self._absences.missed,
-            {name: driver.lateness for name, driver in drivers.items()},
             view.holds,
             budgets_of(pool.spec, view.spent, self.means.clock.now()),
             loads=self._loads.now if has_asked else None,
             wasted=self._wastes.setdefault(pool.row.pool, Waste()).spent,
             lack=self._lacks.get(pool.row.pool, Lack()),
         )
+        lateness = {name: driver.lateness for name, driver in drivers.items()}
+        return World(pool.spec, standing, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: Plan, now: datetime) -> None:
         """What only this term knows: what machines have cost too much, and since when slots are missing."""
@@ -265,4 +264,4 @@ class Reconciler:
 def _after(world: World, plan: Plan) -> list[Instance]:
     """All live instances as the plan's moves leave them."""
     moved_to = {before.id: after for before, after in plan.moves}
-    return [moved_to.get(one.id, one) for one in world.live]
+    return [moved_to.get(one.id, one) for one in world.standing.live]

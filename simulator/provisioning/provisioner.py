@@ -17,7 +17,7 @@ from services.provisioner.core.outcomes import on_kicked, on_launched, on_not_do
 from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
 from services.provisioner.core.sizing import Launch
 from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Demand
+from services.provisioner.core.standing import Demand, Standing
 from services.provisioner.core.sweeping import Bill, Leftovers, plan_sweep
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
@@ -159,19 +159,17 @@ class Provisioner:
         self._absences.sample((one.worker for one in live), there, now)
         # 2. Decide.
         spec = self.cloud.prices(self.spec, agenda.now_ms)
-        world = World(
-            spec,
+        standing = Standing(
             self._demand,
             live,
-            sightings,
             self._loads.idle_since,
-            self._absences.missed,
-            {spec.driver: self.cloud.lateness},
             self._holds.all,
             loads=self._loads.now if has_asked else None,
             wasted=self._waste.spent,
             lack=self._lack,
         )
+        lateness = {spec.driver: self.cloud.lateness}
+        world = World(spec, standing, sightings, self._absences.missed, lateness)
         plan = plan_pool(world, now)
         if plan.sizing.rates is not None:
             self._waste.sample(plan.sizing.rates, now)

@@ -1,19 +1,17 @@
 """One look at a pool: what the driver sees moves instances, sizing adds and takes away, and what is due is to be done."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from services.provisioner.core.absences import Absence
 from services.provisioner.core.instance import SERVING, STARTING, Instance, IntentId, State, Trigger, moved
 from services.provisioner.core.intents import Presence, Sighting, own_sighting, twins
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.loads import Load
 from services.provisioner.core.outcomes import LASTS, pause_after
 from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
 from services.provisioner.core.sizing import SETTLES_IN, Sizing, plan_size, with_moves
 from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Budget, Demand, Standing
+from services.provisioner.core.standing import Standing
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10
@@ -28,20 +26,14 @@ MISSED_READINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is known of a pool at the beginning of a pass. `lateness`: of each provider, how late its readings may be."""
+    """What is known of a pool at the beginning of a pass: what is on record, and what the providers name. `lateness`: of each, how late its readings
+    may be."""
 
     spec: PoolSpec
-    demand: Demand
-    live: Sequence[Instance]
+    standing: Standing
     sightings: Mapping[WorkerId, Sighting] = field(default_factory=dict)
-    idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
     absences: Mapping[WorkerId, Absence] = field(default_factory=dict)
     lateness: Mapping[str, timedelta] = field(default_factory=dict)
-    holds: Sequence[Hold] = ()
-    budgets: Sequence[Budget] = ()
-    loads: Mapping[WorkerId, Load] | None = None
-    wasted: Mapping[WorkerId, float] = field(default_factory=dict)
-    lack: Lack = field(default_factory=Lack)
 
     def is_gone(self, one: Instance, now: datetime) -> bool:
         """Whether nothing of it is there: the provider says so, or has not named it for longer than its readings are late."""
@@ -73,23 +65,14 @@ class Plan:
 
 def plan_pool(world: World, now: datetime) -> Plan:
     """Plans a pass. Sizing sees the instances as the moves leave them, and heeds what they say of their offers."""
-    moves = [(one, _seen(one, world, now)) for one in world.live]
+    moves = [(one, _seen(one, world, now)) for one in world.standing.live]
     after = [one for _, one in moves]
     refusals = [(one, why) for before, one in moves if (why := _refusal_of(before, one)) is not None]
     holds = [
-        *world.holds,
+        *world.standing.holds,
         *(hold for one, why in refusals if (hold := _hold(world.spec, one, why, now)) is not None),
     ]
-    standing = Standing(
-        world.demand,
-        after,
-        world.idle_since,
-        holds,
-        world.budgets,
-        world.loads,
-        world.wasted,
-        world.lack,
-    )
+    standing = replace(world.standing, live=after, holds=holds)
     due = [one for one in after if one.is_due(now)]
     return Plan(
         moves=tuple((before, one) for before, one in moves if one != before),
@@ -107,9 +90,9 @@ def plan_pool(world: World, now: datetime) -> Plan:
 
 def is_at_rest(world: World, plan: Plan, now: datetime) -> bool:
     """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
-    is_held = any(is_on(world.spec, hold, now) for hold in world.holds)
+    is_held = any(is_on(world.spec, hold, now) for hold in world.standing.holds)
     idle = Plan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
-    return plan == idle and not is_held and all(_is_settled(one, now) for one in world.live)
+    return plan == idle and not is_held and all(_is_settled(one, now) for one in world.standing.live)
 
 
 def is_on(spec: PoolSpec, hold: Hold, now: datetime) -> bool:

@@ -1,5 +1,6 @@
 """One pass over a pool: what the driver sees, and what is to be done about it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,7 +21,7 @@ from services.provisioner.core.outcomes import (
 )
 from services.provisioner.core.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
 from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
-from services.provisioner.core.standing import Demand
+from services.provisioner.core.standing import Demand, Standing
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 
@@ -36,8 +37,8 @@ def look(one: Instance, presence: Presence | None, now: datetime = NOW, **facts:
     return plan_pool(world(one, sightings=sightings, **facts), now)
 
 
-def world(one: Instance, waiting: int = 0, **facts: Any) -> World:
-    return World(spec(), Demand(waiting), [one], **facts)
+def world(one: Instance, waiting: int = 0, holds: Sequence[Hold] = (), **facts: Any) -> World:
+    return World(spec(), Standing(Demand(waiting), [one], holds=holds), **facts)
 
 
 def held() -> Hold:
