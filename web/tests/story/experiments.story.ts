@@ -175,6 +175,26 @@ it("shows nobody what their role may not do", async () => {
   await other.context().close();
 });
 
+it("gives a role by page to who has none, and takes it again", async () => {
+  await page.goto(`${URL}/admin/roles`);
+  await page.getByRole("button", { name: "Give a role" }).click();
+  await page.getByLabel("To", { exact: true }).selectOption("user:vic");
+  await page.getByLabel("Role", { exact: true }).selectOption("editor");
+  await page.getByLabel("Workspace", { exact: true }).fill("story");
+  await expectOpenToAll(page);
+  await page.keyboard.press("Enter");
+  const given = page.getByRole("row").filter({ hasText: "vic" }).filter({ hasText: "story" });
+  await given.getByRole("button", { name: "Take editor from vic" }).click();
+  await page.getByRole("button", { name: "Take it" }).click();
+  await given.waitFor({ state: "detached" });
+});
+
+it.each(["/cluster/usage", "/cluster/machines", "/admin/limits"])("shows %s to all", async (path) => {
+  await page.goto(`${URL}${path}`);
+  await page.getByRole("table").or(page.getByRole("grid")).or(page.getByRole("heading", { level: 2 })).first().waitFor();
+  await expectOpenToAll(page);
+});
+
 it("goes on where it was when a session ends under it, and by a token too", async () => {
   await page.goto(`${URL}/experiments?sort=name`);
   await page.getByRole("row").first().waitFor();
