@@ -47,6 +47,7 @@ from services.gateway.store import (
 )
 from services.gateway.streams import OpenStreams
 from services.gateway.tails import Tails
+from services.gateway.turns import Turns
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
@@ -58,6 +59,8 @@ from shared.process import Process
 
 LINGER_S = 0.03
 """Projections may be as late as nobody sees, and cost a transaction for several events instead of one each; none is while a command waits for its answer."""
+NUMBERED_AT_ONCE = 2
+"""Of a tenant's creates: one that holds its counter, and one that asks for it next. More would only hold connections, which are others' too."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
@@ -184,6 +187,7 @@ def make_doors(
         recent=Recent(feed, clock),
         rendered=Rendered(render_experiment),
         answered=Answered(bus, clock),
+        numbering=Turns(NUMBERED_AT_ONCE),
         clock=clock,
         keys=keys,
         http=http,

@@ -26,6 +26,7 @@ from services.gateway.recent import Recent
 from services.gateway.rendered import Rendered
 from services.gateway.settings import WebhookSection
 from services.gateway.tails import Tails
+from services.gateway.turns import Turns
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
 from shared.db import Database
@@ -86,6 +87,8 @@ class Doors:
     recent: Recent
     rendered: Rendered[Experiment]
     answered: Answered
+    numbering: Turns
+    """Creates that take a number of their tenant's: each holds its counter, and all others of the tenant wait for that."""
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession

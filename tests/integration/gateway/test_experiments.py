@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import httpx
 import pytest
 
@@ -14,6 +15,8 @@ from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, derived_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command
 from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
+from tests.integration.gateway.seeding import make_tenant
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 CONFIG = """\
@@ -257,3 +260,28 @@ async def test_the_trace_of_the_request_goes_on_over_the_bus(
     await stop_gateway(traced)
     written = "".join(path.read_text() for path in (tmp_path / "traces").iterdir())
     assert made["trace_id"] in written and traced.admin_token not in written
+
+
+async def test_a_tenant_whose_creates_wait_keeps_nobody_else_from_creating(
+    gateway: Gateway, api: httpx.AsyncClient, postgres: TestDatabase
+) -> None:
+    system_url = postgres.urls["gateway"].system
+    _, token = await make_tenant(system_url, gateway.directory, "calm")
+    before = (await create(api))["number"]
+    holder = await asyncpg.connect(system_url)
+    async with gateway.client(token) as calm:
+        async with holder.transaction():
+            await holder.execute("SELECT FROM gateway.counter WHERE tenant = $1 FOR UPDATE", DEFAULT_TENANT)
+            waiting = [asyncio.create_task(create(api)) for _ in range(12)]
+            await eventually(lambda: _are_waiting(holder))
+            async with asyncio.timeout(10):
+                assert (await create(calm))["number"] == 1
+            assert not any(one.done() for one in waiting)
+        made = await asyncio.gather(*waiting)
+    await holder.close()
+    assert sorted(one["number"] for one in made) == list(range(before + 1, before + 13))
+
+
+async def _are_waiting(connection: asyncpg.Connection) -> bool:
+    """Whether two creates wait for what the connection holds."""
+    return bool(await connection.fetchval("SELECT count(*) >= 2 FROM pg_locks WHERE NOT granted"))
