@@ -5,6 +5,7 @@ structlog's own default draws the locals of every frame, which takes seconds.
 """
 
 import gc
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -25,14 +26,15 @@ structlog.configure(
 )
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: a million objects that are never looked through."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: a million objects that are not looked through again."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
