@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { condition, FIELDS, type FilterField } from "@/experiments/filters";
+import { condition, FIELDS, withLabel, type FilterField } from "@/experiments/filters";
 import { filterOf, orderOf, sortOf } from "@/experiments/query";
 import { readListSearch } from "@/experiments/search";
 import { joined, quoted } from "@/parts/expression";
@@ -38,5 +38,14 @@ describe("the address of the list", () => {
     expect(readListSearch({ filter: 3, sort: ["x"], archived: "no" })).toEqual({});
     expect(filterOf({ group: "constructor" })).toBe("");
     expect(orderOf("a,b")).toBeNull();
+  });
+});
+
+describe("a label that is pressed", () => {
+  it("narrows what is shown, once", () => {
+    expect(withLabel(undefined, "vision")).toBe('labels contains "vision"');
+    const both = withLabel("state = active or number < 3", 'a "b"');
+    expect(both).toBe('(state = active or number < 3) and labels contains "a \\"b\\""');
+    expect(withLabel(both, 'a "b"')).toBe(both);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readCompareSearch } from "@/compare/search";
 import { differences } from "@/training/values";
-import { piecesOf } from "@/trial/ansi";
-import { phasesOf, sums } from "@/trial/phases";
+import { piecesOf } from "@/logs/ansi";
+import { phasesOf, sums } from "@/training/phases";
 
 describe("a line of a log", () => {
   it("keeps its colours and nothing else of its escapes", () => {

@@ -6,9 +6,10 @@ import { keys } from "@/api/keys";
 import { useTheme } from "@/app/theme";
 import { importances, type Sample } from "@/charts/relations";
 import { Select } from "@/parts/Field";
+import { counted } from "@/parts/format";
 import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Card } from "@/parts/Page";
-import { numberOf, useRows } from "@/training/rows";
+import { isOdd, metricColumn, numberOf, useRows } from "@/training/rows";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./ExperimentPage";
 import { varying } from "./Overview";
@@ -27,7 +28,8 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
   const reference = String(experiment.number);
   const names = useMemo(() => varying(experiment.config), [experiment.config]);
   const metric = experiment.metric ?? "metric";
-  const { rows, total, error, isPending } = useRows(reference, { columns: ["best", ...names.map((name) => `hparams.${name}`)], sort: "best", most: MOST });
+  const own = useMemo(() => ({ group: "validation", name: metric }), [metric]);
+  const { rows, total, error, isPending } = useRows(reference, { columns: ["best", metricColumn(own, "last"), metricColumn(own, "last_step"), ...names.map((name) => `hparams.${name}`)], sort: "best", most: MOST });
   const samples = useMemo<Sample[]>(
     () =>
       rows
@@ -35,6 +37,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
         .filter(({ result }) => Number.isFinite(result)),
     [rows, names],
   );
+  const odd = useMemo(() => rows.filter((row) => isOdd(row, own)).length, [rows, own]);
   const found = useMemo(() => importances(samples, names), [samples, names]);
   const a = names.find((name) => name === search.a) ?? found[0]?.name ?? "";
   const b = names.find((name) => name === search.b) ?? found.find(({ name }) => name !== a)?.name ?? "";
@@ -54,6 +57,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
           <h2>All hyperparameters</h2>
           <span className="muted">
             the stronger the colour, the better {metric}
+            {odd > 0 ? `; ${counted(odd, "trial")} ended in NaN or infinity` : ""}
             {total !== null && total > rows.length ? `; the best ${rows.length} of ${total}` : ""}
           </span>
         </div>
@@ -74,6 +78,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
             </span>
           </div>
           <Plot label={`${a} and ${b}`} option={options.scatter} onPick={open} />
+          <p className={css.legend}>The ground is what {metric} probably is there, from the trials nearby; it is left blank where none is near.</p>
         </Card>
         <Card className={css.chartCard}>
           <div className={css.chartHead}>

@@ -9,9 +9,11 @@ import { CodeTab } from "./CodeTab";
 import { ConfigTab } from "./ConfigTab";
 import css from "./Experiment.module.css";
 import { ExperimentActions } from "./ExperimentActions";
+import { LogsTab } from "./LogsTab";
 import { Overview } from "./Overview";
 import type { ExperimentSearch } from "./search";
 import { SearchTab } from "./SearchTab";
+import { TimelineTab } from "./TimelineTab";
 import { TrialsTab } from "./TrialsTab";
 
 export interface TabProps {
@@ -25,6 +27,8 @@ const PARTS: readonly Part<TabProps>[] = [
   { name: "trials", label: "Trials", fills: true, body: TrialsTab },
   { name: "analysis", label: "Analysis", body: AnalysisTab },
   { name: "search", label: "Search", body: SearchTab },
+  { name: "timeline", label: "Timeline", fills: true, body: TimelineTab },
+  { name: "logs", label: "Logs", fills: true, body: LogsTab },
   { name: "config", label: "Config", body: ConfigTab },
   { name: "code", label: "Code", fills: true, body: CodeTab },
 ];

@@ -3,6 +3,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { token } from "@/app/theme";
 import { rgbOf } from "@/charts/paint";
 import { isWide, type Importance, type Sample } from "@/charts/relations";
+import { surfaceOf, type SurfaceCell } from "@/charts/surface";
 import { formatNumber } from "@/parts/format";
 
 /** ECharts reads no colours in oklch. */
@@ -52,10 +53,34 @@ export function parallel(samples: readonly Sample[], names: readonly string[], m
   };
 }
 
-/** Two hyperparameters, coloured by the result; the best is ringed. */
+interface Drawn {
+  coord: (place: [number, number]) => [number, number];
+  visual: (name: "color") => string;
+}
+
+/** The estimate between the trials, as cells behind them. */
+function contour(cells: readonly SurfaceCell[]) {
+  return {
+    type: "custom",
+    silent: true,
+    z: 1,
+    renderItem: ({ dataIndex }: { dataIndex: number }, drawn: Drawn) => {
+      const cell = cells[dataIndex];
+      if (cell === undefined) return null;
+      const [[left, bottom], [right, top]] = [drawn.coord([cell.left, cell.bottom]), drawn.coord([cell.right, cell.top])];
+      // Whole pixels, one more than needed: else the ground shows between neighbours.
+      const shape = { x: Math.floor(left), y: Math.floor(top), width: Math.ceil(right - left) + 1, height: Math.ceil(bottom - top) + 1 };
+      return { type: "rect", shape, style: { fill: drawn.visual("color"), opacity: 0.35 } };
+    },
+    data: cells.map(({ left, bottom, value }) => [left, bottom, value]),
+  };
+}
+
+/** Two hyperparameters, coloured by the result, over what it probably is between the trials. */
 export function scatter(samples: readonly Sample[], a: string, b: string, metric: string, isLess: boolean): EChartsCoreOption {
   const xs = samples.map(({ values }) => values[a]);
   const ys = samples.map(({ values }) => values[b]);
+  const cells = surfaceOf(samples.map((one) => ({ x: Number(one.values[a] ?? NaN), y: Number(one.values[b] ?? NaN), value: one.result })));
   return {
     animation: false,
     grid: { left: 64, right: 24, top: 30, bottom: 42 },
@@ -63,7 +88,7 @@ export function scatter(samples: readonly Sample[], a: string, b: string, metric
     yAxis: axis(b, ys),
     visualMap: { ...shades(samples, isLess), dimension: 2 },
     tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: (number | string)[] }) => `${name}\n${a} ${sayCell(value[0])}\n${b} ${sayCell(value[1])}\n${metric} ${sayCell(value[2])}` },
-    series: [{ type: "scatter", symbolSize: 11, data: samples.map((one) => ({ name: one.label, value: [plain(one.values[a]), plain(one.values[b]), one.result] })) }],
+    series: [contour(cells), { type: "scatter", z: 2, symbolSize: 11, itemStyle: { borderColor: colour("--surface"), borderWidth: 1.5 }, data: samples.map((one) => ({ name: one.label, value: [plain(one.values[a]), plain(one.values[b]), one.result] })) }],
   };
 }
 

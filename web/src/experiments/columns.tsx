@@ -6,6 +6,7 @@ import { Progress } from "@/parts/Progress";
 import { State } from "@/parts/State";
 import { Elapsed, Time } from "@/parts/Time";
 import css from "./Experiments.module.css";
+import { withLabel } from "./filters";
 
 /** What stands in the list for everybody who has not chosen otherwise. */
 export const USUAL = ["number", "name", "state", "progress", "best", "trials", "owner", "created", "took"];
@@ -46,7 +47,7 @@ export function labelColumns(items: readonly Experiment[]): Column<Experiment>[]
     id: `label:${name}`,
     header: name,
     width: 100,
-    cell: (one) => (one.labels.includes(name) ? <span className={css.label}>{name}</span> : null),
+    cell: (one) => one.labels.includes(name) && <Label name={name} />,
   }));
 }
 
@@ -57,11 +58,25 @@ function Name({ experiment }: { experiment: Experiment }) {
         {experiment.name}
       </Link>
       {experiment.labels.slice(0, 3).map((label) => (
-        <span key={label} className={css.label}>
-          {label}
-        </span>
+        <Label key={label} name={label} />
       ))}
     </span>
+  );
+}
+
+/** Narrows the list to who has it. */
+function Label({ name }: { name: string }) {
+  return (
+    <Link
+      to="/experiments"
+      search={(before) => ({ ...before, filter: withLabel(before.filter, name) })}
+      className={css.label}
+      title={`Only those with the label ${name}`}
+      onClick={(event) => event.stopPropagation()}
+      tabIndex={-1}
+    >
+      {name}
+    </Link>
   );
 }
 

@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
+import type { Range } from "@/charts/curve";
 
 export function experimentQuery(experiment: string) {
   return queryOptions({
@@ -48,5 +49,23 @@ export function runsQuery(trial: string) {
   return queryOptions({
     queryKey: keys.ofTrial(trial, "runs"),
     queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/runs", { params: { path: { trial }, query: { limit: 200 } }, signal })),
+  });
+}
+
+/** One metric's points, and of another that counts epochs where x is that; of a part of the steps where one looks closer. */
+export function seriesQuery(trial: string, group: string | undefined, names: readonly string[], zoom: Range | null, maxPoints = 1000) {
+  const steps = zoom ? { first_step: Math.floor(zoom[0]), last_step: Math.ceil(zoom[1]) } : {};
+  const query = { group, name: [...names], max_points: maxPoints, ...steps };
+  return queryOptions({
+    queryKey: keys.ofTrial(trial, "metrics", query),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/metrics", { params: { path: { trial }, query }, signal })),
+    placeholderData: (before) => before,
+  });
+}
+
+export function checkpointsQuery(trial: string) {
+  return queryOptions({
+    queryKey: keys.ofTrial(trial, "checkpoints"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/checkpoints", { params: { path: { trial }, query: { limit: 200 } }, signal })),
   });
 }

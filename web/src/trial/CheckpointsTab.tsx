@@ -9,7 +9,7 @@ import { counted, formatBytes, formatNumber } from "@/parts/format";
 import { Complaint, Empty, Loading, Trouble } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
-import { checkpointsQuery } from "./queries";
+import { checkpointsQuery } from "@/training/queries";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./TrialPage";
 

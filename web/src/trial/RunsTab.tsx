@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import type { Resource, Run } from "@/api/types";
 import { PlainTable } from "@/parts/PlainTable";
 import { formatDuration } from "@/parts/format";
@@ -7,45 +6,27 @@ import { Complaint, Loading } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { Elapsed, Time, useNow } from "@/parts/Time";
-import { experimentQuery, runsQuery } from "@/training/queries";
-import { phasesOf, sums, type Phase } from "./phases";
-import { checkpointsQuery, seriesQuery } from "./queries";
+import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
+import type { Phase } from "@/training/phases";
+import { checkpointsQuery, experimentQuery } from "@/training/queries";
+import { usePhases } from "@/training/usePhases";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./TrialPage";
 
-/** Enough to see where runs began, and few enough for every metric in one answer. */
-const FEW_POINTS = 60;
-const SAID = { queued: "queued", starting: "starting", training: "training" } as const;
-
 /** When it waited, started and trained, and where its checkpoints fell: one row for each wait and each run. */
 export function RunsTab({ trial }: TrialTabProps) {
-  const runs = useQuery(runsQuery(trial.id));
   const checkpoints = useQuery(checkpointsQuery(trial.id));
-  const points = useQuery(seriesQuery(trial.id, undefined, [], null, FEW_POINTS));
   const experiment = useQuery(experimentQuery(String(trial.experiment_number)));
   const now = useNow().getTime();
-  const phases = useMemo(
-    () => phasesOf({ createdAt: trial.created_at, endedAt: trial.ended_at, runs: runs.data?.items ?? [], firstReports: firstReports(points.data), now }),
-    [trial, runs.data, points.data, now],
-  );
-  if (runs.error) return <Complaint error={runs.error} />;
-  if (!runs.data) return <Loading rows={6} />;
+  const { phases, runs, error } = usePhases(trial, now);
+  if (error) return <Complaint error={error} />;
+  if (!runs) return <Loading rows={6} />;
   const [from, to] = [phases[0]?.from ?? now, phases.at(-1)?.to ?? now];
-  const all = sums(phases);
   return (
     <div className={css.page}>
       <Section title="Where its time went" actions={<span className="muted number">{formatDuration((to - from) / 1000)} in all</span>}>
         <Card className={css.fall}>
-          <p className={css.keyed}>
-            {Object.entries(all).map(([kind, seconds]) => (
-              <span key={kind}>
-                <i className={css[kind]} /> {kind} <b className="number">{formatDuration(seconds)}</b>
-              </span>
-            ))}
-            <span>
-              <i className={css.saved} /> checkpoint
-            </span>
-          </p>
+          <PhaseKey phases={phases} />
           <ol className={css.bars}>
             {phases.map((phase, at) => (
               <Bar key={at} phase={phase} from={from} to={to} checkpoints={checkpoints.data?.items ?? []} />
@@ -75,7 +56,7 @@ export function RunsTab({ trial }: TrialTabProps) {
             </tr>
           </thead>
           <tbody>
-            {runs.data.items.map((run) => (
+            {runs.map((run) => (
               <Row key={run.id} run={run} />
             ))}
           </tbody>
@@ -85,19 +66,19 @@ export function RunsTab({ trial }: TrialTabProps) {
   );
 }
 
-function Bar({ phase, from, to, checkpoints }: { phase: Phase; from: number; to: number; checkpoints: readonly Resource<"Checkpoint">[] }) {
-  const whole = Math.max(1, to - from);
-  const part = (at: number) => `${(100 * (at - from)) / whole}%`;
+interface BarProps {
+  phase: Phase;
+  from: number;
+  to: number;
+  checkpoints: readonly Resource<"Checkpoint">[];
+}
+
+function Bar({ phase, from, to, checkpoints }: BarProps) {
   const own = phase.kind === "training" ? checkpoints.filter(({ run }) => run === phase.run) : [];
   return (
     <li>
-      <span className={css.barName}>{phase.run === null ? SAID[phase.kind] : `run ${phase.run} ${SAID[phase.kind]}`}</span>
-      <span className={css.track}>
-        <span className={`${css.bar} ${css[phase.kind]}`} style={{ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` }} />
-        {own.map((one) => (
-          <span key={one.id} className={css.saved} title={`checkpoint at step ${one.step}`} style={{ left: part(Date.parse(one.created_at)) }} />
-        ))}
-      </span>
+      <span className={css.barName}>{phase.run === null ? phase.kind : `run ${phase.run} ${phase.kind}`}</span>
+      <PhaseTrack phases={[phase]} checkpoints={own} from={from} to={to} />
       <span className="muted number">{formatDuration((phase.to - phase.from) / 1000)}</span>
     </li>
   );
@@ -124,14 +105,4 @@ function Row({ run }: { run: Run }) {
       </td>
     </tr>
   );
-}
-
-/** When each run reported first. */
-function firstReports(metrics: Resource<"TrialMetrics"> | undefined): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const { group, points } of metrics?.series ?? []) {
-    if (group === "system" || group === "timing") continue;
-    for (const { run, time } of points) found.set(run, Math.min(found.get(run) ?? Infinity, Date.parse(time)));
-  }
-  return found;
 }

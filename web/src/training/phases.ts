@@ -45,3 +45,13 @@ export function sums(phases: readonly Phase[]): Record<PhaseKind, number> {
   for (const { kind, from, to } of phases) found[kind] += (to - from) / 1000;
   return found;
 }
+
+/** When each run reported first. */
+export function firstReports(metrics: Resource<"TrialMetrics"> | undefined): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const { group, points } of metrics?.series ?? []) {
+    if (group === "system" || group === "timing") continue;
+    for (const { run, time } of points) found.set(run, Math.min(found.get(run) ?? Infinity, Date.parse(time)));
+  }
+  return found;
+}

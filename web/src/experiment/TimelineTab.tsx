@@ -1,0 +1,90 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import type { Resource, Trial } from "@/api/types";
+import { formatDuration } from "@/parts/format";
+import { Empty, Loading, Trouble } from "@/parts/Notes";
+import { State } from "@/parts/State";
+import { useNow } from "@/parts/Time";
+import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
+import { checkpointsQuery } from "@/training/queries";
+import { usePhases } from "@/training/usePhases";
+import type { TabProps } from "./ExperimentPage";
+import css from "./Timeline.module.css";
+
+const ROW_PX = 32;
+const PAGE = 200;
+/** The end of what is loaded comes into sight so many rows before. */
+const AHEAD = 20;
+const NONE: readonly Resource<"Checkpoint">[] = [];
+
+/** When each trial waited, started, trained and was begun again: one row a trial, all on one time. */
+export function TimelineTab({ experiment }: TabProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const now = useNow().getTime();
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(trialsQuery(String(experiment.number)));
+  const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
+  const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
+  const shown = virtual.getVirtualItems();
+  const isNearEnd = (shown.at(-1)?.index ?? 0) > trials.length - AHEAD;
+  useEffect(() => {
+    if (isNearEnd && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  if (error) return <Trouble error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading rows={10} />;
+  if (trials.length === 0) return <Empty icon="clock" title="No trial yet" />;
+  const from = Date.parse(experiment.started_at ?? experiment.created_at);
+  const to = experiment.ended_at ? Date.parse(experiment.ended_at) : now;
+  return (
+    <>
+      <div className={css.head}>
+        <PhaseKey />
+        <span className="muted number">{formatDuration((to - from) / 1000)} in all</span>
+      </div>
+      <div ref={scroller} className={css.rows} role="region" aria-label="Trials along time" tabIndex={0}>
+        <ol style={{ height: virtual.getTotalSize() }}>
+          {shown.map(({ index, start }) => {
+            const trial = trials[index];
+            return trial && <Row key={trial.id} trial={trial} from={from} to={to} now={now} start={start} />;
+          })}
+        </ol>
+      </div>
+    </>
+  );
+}
+
+interface RowProps {
+  trial: Trial;
+  from: number;
+  to: number;
+  now: number;
+  start: number;
+}
+
+function Row({ trial, from, to, now, start }: RowProps) {
+  const { phases } = usePhases(trial, now);
+  const checkpoints = useQuery(checkpointsQuery(trial.id));
+  const name = `${trial.experiment_number}.${trial.number}`;
+  return (
+    <li style={{ transform: `translateY(${start}px)` }}>
+      <Link to="/trials/$trial/$tab" params={{ trial: name, tab: "runs" }}>
+        {name}
+      </Link>
+      <State state={trial.state} quiet />
+      <PhaseTrack phases={phases} checkpoints={checkpoints.data?.items ?? NONE} from={from} to={to} />
+    </li>
+  );
+}
+
+function trialsQuery(experiment: string) {
+  return {
+    queryKey: keys.ofExperiment(experiment, "trials", { sort: "number" }),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) =>
+      ask(api.GET("/v1/experiments/{experiment}/trials", { params: { path: { experiment }, query: { sort: "number", limit: PAGE, cursor: pageParam || undefined } }, signal })),
+    getNextPageParam: (page: Resource<"TrialPage">) => page.next_cursor || undefined,
+  };
+}
