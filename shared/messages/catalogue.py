@@ -127,6 +127,7 @@ ALL: tuple[type[Message], ...] = (
     metrics.CompareTrials,
     metrics.GetSummaries,
     metrics.GetReported,
+    metrics.GetReportedByTrials,
     tables.GetTable,
     tables.GetColumns,
     exports.ExportMetrics,

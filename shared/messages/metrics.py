@@ -108,3 +108,24 @@ class GetReported(Query[ReportedPoints], owner="registry", name="reported"):
     after: ReportedPlace = ReportedPlace()
     from_now: bool = False
     limit: int = 1000
+
+
+class ReportedBehind(Record):
+    """A trial, and how far somebody has read what it reports."""
+
+    trial_id: TrialId
+    after: ReportedPlace = ReportedPlace()
+
+
+class ReportedByTrials(BaseModel):
+    """What each of the trials has reported, in the order asked."""
+
+    trials: tuple[ReportedPoints, ...]
+
+
+class GetReportedByTrials(Query[ReportedByTrials], owner="registry", name="reported_by_trials"):
+    """What the scripts of several trials have reported, each behind its own place: as `GetReported` of each, with `limit` points of all together."""
+
+    trials: tuple[ReportedBehind, ...]
+    from_now: bool = False
+    limit: int = 3000

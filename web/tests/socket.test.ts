@@ -95,3 +95,16 @@ it("ends with the stream, and brings the sign-in where the session has ended", (
   end();
   stop();
 });
+
+it("begins anew after a break where the page reads by itself what came meanwhile", () => {
+  let begun = 0;
+  const end = follow({ path: "/v1/experiments/1/metrics/follow?from_now=true", isFromNow: true, onItem: () => undefined, onBegin: () => (begun += 1) });
+  last().tell({ id: "40" });
+  last().tell({ id: "41", data: { a: 1 } });
+  last().close();
+  vi.advanceTimersByTime(400);
+  expect(last().url.searchParams.has("after")).toBe(false);
+  last().tell({ id: "50" });
+  expect(begun).toBe(2);
+  end();
+});

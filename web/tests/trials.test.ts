@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { curveOf, partsOf, type CurvesAsked } from "@/training/curves";
+import { Reported, extended } from "@/training/reported";
 import { readChartSearch, readZoom } from "@/training/chartSearch";
 import { isOdd, metricsAmong, type TrialRow } from "@/training/rows";
 
@@ -13,6 +14,7 @@ const row = (number: number, step: number | null, last: number | null = 1): Tria
   values: { "metrics.validation.loss.last_step": step, "metrics.validation.loss.last": last },
 });
 const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString(), not_finite: value === null ? ("nan" as const) : null });
+const value = (trial: string, step: number) => ({ ...point(step, 1), trial, trial_number: 1, group: "validation", name: "loss", cursor: "" });
 const series = (name: string, points: ReturnType<typeof point>[]) => ({ group: "validation", name, count: points.length, points });
 
 describe("curves are asked", () => {
@@ -27,6 +29,40 @@ describe("curves are asked", () => {
     const [one, two] = [partsOf(before, asked), partsOf(after, asked)];
     expect(two[0]?.stand).toBe(one[0]?.stand);
     expect(two[1]?.stand).not.toBe(one[1]?.stand);
+  });
+  it("again by rounds only where what is reported is followed, whichever trial is the best, and of one that has just begun", () => {
+    const live = new Reported();
+    const rows = [row(2, 10), row(1, 10), row(3, null)];
+    const moved = [row(1, 99), row(2, 99), row(3, null)];
+    expect(partsOf(moved, asked, live)).toEqual(partsOf(rows, asked, live));
+    live.take(value("t3", 1));
+    expect(partsOf(rows, asked, live)[0]?.trials).toEqual(["t1", "t2", "t3"]);
+    const before = partsOf(rows, asked, live)[0]?.stand;
+    live.turn();
+    expect(partsOf(rows, asked, live)[0]?.stand).not.toBe(before);
+  });
+});
+
+describe("what is reported while somebody looks", () => {
+  it("goes on behind what the answer held, each step once", () => {
+    const known = [point(1, 4), point(2, 3)];
+    expect(extended(known, [point(2, 3), point(3, 2), point(4, null)]).map(({ step }) => step)).toEqual([1, 2, 3, 4]);
+    expect(extended(known, [point(1, 4), point(2, 3)])).toBe(known);
+  });
+  it("of a later run counts from its first step on, and of an earlier one no more", () => {
+    const known = [point(1, 4), point(2, 3), point(3, 2)];
+    const found = extended(known, [point(2, 2.5, 2), point(4, 1, 1), point(3, 2.25, 2)]);
+    expect(found.map(({ step, value: told }) => [step, told])).toEqual([[1, 4], [2, 2.5], [3, 2.25]]);
+  });
+  it("is held for two rounds, so that none is missing while an answer is on its way, and does not grow", () => {
+    const live = new Reported();
+    for (let step = 0; step < 1000; step++) {
+      live.take(value("t1", step));
+      expect(live.of("t1").at(-1)?.step).toBe(step);
+    }
+    expect(live.round).toBeGreaterThan(4);
+    expect(live.of("t1").length).toBeLessThan(250);
+    expect(live.of("t1").map(({ step }) => step)).toEqual(Array.from(live.of("t1"), (_, at) => 1000 - live.of("t1").length + at));
   });
 });
 

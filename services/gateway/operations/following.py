@@ -88,7 +88,7 @@ def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedVa
 
 
 def is_wanted(
-    value: ReportedValue, request: FollowTrialMetricsRequest | FollowExperimentMetricsRequest
+    value: ReportedValue | ReportedPoint, request: FollowTrialMetricsRequest | FollowExperimentMetricsRequest
 ) -> bool:
     """Whether a stream's filters let a value through."""
     return request.group in (None, value.group) and (not request.name or value.name in request.name)

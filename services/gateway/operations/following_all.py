@@ -1,19 +1,25 @@
 """Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `following`, of one trial."""
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
-from typing import Any
 
 from services.gateway.api.metrics import FollowExperimentMetricsRequest, ReportedValue
-from services.gateway.core.places import BEGIN, place_of, with_places
+from services.gateway.core.places import asked_of, place_of, with_places
 from services.gateway.core.spans import Spans, read_spans
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import experiment_in
-from services.gateway.operations.following import ask_reported, is_wanted, render_reported
+from services.gateway.operations.find import Row, experiment_in
+from services.gateway.operations.following import is_wanted, render_reported
 from services.gateway.operations.patience import Patience
 from services.gateway.store import experiments as store
+from shared.ids import TrialId
+from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
 
 _AT_ONCE = 500
+_TRIALS_AT_ONCE = 100
+"""The registry reads the points of so many together."""
+_GATHERED_S = 0.2
+"""Hundreds of trials report at as many moments: they are not asked at each."""
 _SETTLED = timedelta(seconds=30)
 """Of a trial that ended so long ago nothing is on its way any more."""
 
@@ -41,44 +47,70 @@ async def follow_experiment_metrics(
             if not is_announced and not is_passing and call.announce is not None:
                 is_announced = True
                 await call.announce(str(spans))
-            for row in (*known, *new) if not is_passing else ():
-                if row.number in patience:
-                    async for value in _new_values(call, row, spans, patience):
-                        if is_wanted(value, request):
-                            yield value
+            open_ = [row for row in (*known, *new) if row.number in patience and not is_passing]
+            for some in _batched(open_):
+                async for value in _new_values(call, request, some, spans, patience):
+                    yield value
             if len(new) == _AT_ONCE:
                 continue
             if experiment.final and not patience:
                 return
+            await asyncio.sleep(_GATHERED_S)
             await waiter.wait(call.doors.follow_poll_s)
 
 
-async def _pass_over(call: Call, rows: Iterable[Any], spans: Spans) -> None:
+async def _pass_over(call: Call, rows: Sequence[Row], spans: Spans) -> None:
     """What was reported already is not told."""
     for row in rows:
         if _is_settled(call, row):
             spans.finish(row.number)
-        else:
-            spans.reach(row.number, place_of((await ask_reported(call, row.id, BEGIN, from_now=True)).end))
+    going_on = [row for row in rows if not spans.is_done(row.number)]
+    for some in _batched(going_on):
+        for row, found in zip(some, await _ask(call, some, spans, from_now=True), strict=True):
+            spans.reach(row.number, place_of(found.end))
 
 
 async def _new_values(
-    call: Call, row: Any, spans: Spans, patience: dict[int, Patience]
+    call: Call,
+    request: FollowExperimentMetricsRequest,
+    rows: Sequence[Row],
+    spans: Spans,
+    patience: dict[int, Patience],
 ) -> AsyncIterator[ReportedValue]:
-    while True:
-        place = spans.of(row.number)
-        found = await ask_reported(call, row.id, place)
-        for point, _, go_on in with_places(found.points, place):
-            spans.reach(row.number, go_on)
-            yield render_reported(row, point, str(spans))
-        spans.reach(row.number, max(place, place_of(found.end)))
-        if not found.is_last:
-            continue
-        if _is_settled(call, row) or (patience[row.number].is_over(bool(row.final)) and not found.points):
-            spans.finish(row.number)
-            del patience[row.number]
-        return
+    """What these trials have reported that was not told, and is wanted; `patience` loses those that are told to their end."""
+    while rows:
+        longer: list[Row] = []
+        for row, found in zip(rows, await _ask(call, rows, spans), strict=True):
+            place = spans.of(row.number)
+            for point, _, go_on in with_places(found.points, place):
+                spans.reach(row.number, go_on)
+                if is_wanted(point, request):
+                    yield render_reported(row, point, str(spans))
+            spans.reach(row.number, max(place, place_of(found.end)))
+            if not found.is_last:
+                longer.append(row)
+            elif _is_settled(call, row) or (
+                patience[row.number].is_over(bool(row.final)) and not found.points
+            ):
+                spans.finish(row.number)
+                del patience[row.number]
+        rows = longer
 
 
-def _is_settled(call: Call, row: Any) -> bool:
+async def _ask(
+    call: Call, rows: Sequence[Row], spans: Spans, from_now: bool = False
+) -> tuple[ReportedPoints, ...]:
+    """What each of the trials has reported behind its place, in one question."""
+    behind = tuple(
+        ReportedBehind(trial_id=TrialId(row.id), after=asked_of(spans.of(row.number))) for row in rows
+    )
+    question = GetReportedByTrials(trials=behind, from_now=from_now)
+    return (await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)).trials
+
+
+def _batched(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    return (rows[at : at + _TRIALS_AT_ONCE] for at in range(0, len(rows), _TRIALS_AT_ONCE))
+
+
+def _is_settled(call: Call, row: Row) -> bool:
     return bool(row.final) and row.ended_at is not None and call.doors.clock.now() - row.ended_at > _SETTLED

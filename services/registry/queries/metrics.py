@@ -6,7 +6,7 @@ from uuid import UUID
 import numpy as np
 
 from services.registry.core.downsample import choose_points
-from services.registry.core.following import Place, Told, choose_new, has_missed, recount
+from services.registry.core.following import Place, Reported, Told, choose_new, has_missed, recount
 from services.registry.core.steps import EVERY_STEP
 from services.registry.store import series
 from services.registry.store.curves import load_earlier
@@ -19,9 +19,12 @@ from shared.ids import TrialId
 from shared.messages.metrics import (
     CompareTrials,
     GetReported,
+    GetReportedByTrials,
     GetSeries,
     GetSummaries,
     Point,
+    ReportedBehind,
+    ReportedByTrials,
     ReportedPlace,
     ReportedPoint,
     ReportedPoints,
@@ -51,6 +54,7 @@ class MetricQueries:
             CompareTrials: self.on_compare,
             GetSummaries: self.on_summaries,
             GetReported: self.on_reported,
+            GetReportedByTrials: self.on_reported_by_trials,
             GetCurves: self.on_curves,
         }
 
@@ -88,26 +92,14 @@ class MetricQueries:
 
     async def on_reported(self, ask: Ask, query: GetReported) -> ReportedPoints:
         """What a trial's script has reported behind a place; an unknown trial has reported nothing."""
-        after, limit = Place(*query.after.model_dump().values()), max(1, min(query.limit, POINTS_PER_ANSWER))
-        async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
-            found = await series.load_reported(driver, query.trial_id, after.run, after.step)
-            if has_missed(found, after):
-                found = await series.load_reported(driver, query.trial_id, after.run)
-                after = recount(found, after)
-        if query.from_now:
-            told, end, is_last = (
-                list[Told](),
-                choose_new(found, after, sum(one.count for one in found))[1],
-                True,
-            )
-        else:
-            told, end, is_last = choose_new(found, after, limit)
-        return ReportedPoints(
-            points=tuple(ReportedPoint(**_named(one)) for one in told),
-            end=ReportedPlace(run_number=end.run, record=end.record, step=end.step, count=end.count),
-            is_last=is_last,
-        )
+        asked = ReportedBehind(trial_id=query.trial_id, after=query.after)
+        return (await self._reported(ask, (asked,), query.limit, query.from_now))[0]
+
+    async def on_reported_by_trials(self, ask: Ask, query: GetReportedByTrials) -> ReportedByTrials:
+        """The same of several trials, read together."""
+        if len(query.trials) > TRIALS_PER_COMPARE:
+            raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are read at once")
+        return ReportedByTrials(trials=await self._reported(ask, query.trials, query.limit, query.from_now))
 
     async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
         """How earlier runs of a code went."""
@@ -116,6 +108,20 @@ class MetricQueries:
                 Driver.of(unit.connection), query.code_hash, query.metric, query.time_metric
             )
         return Curves(runs=tuple(runs))
+
+    async def _reported(
+        self, ask: Ask, asked: tuple[ReportedBehind, ...], limit: int, from_now: bool
+    ) -> tuple[ReportedPoints, ...]:
+        places = {one.trial_id: Place(*one.after.model_dump().values()) for one in asked}
+        most = max(1, min(limit, POINTS_PER_ANSWER) // max(1, len(asked)))
+        async with self._units.tenant(ask.tenant) as unit:
+            driver = Driver.of(unit.connection)
+            found = await series.load_reported(driver, {t: (p.run, p.step) for t, p in places.items()})
+            missed = {t: p for t, p in places.items() if has_missed(found[t], p)}
+            whole = await series.load_reported(driver, {t: (p.run, EVERY_STEP[0]) for t, p in missed.items()})
+        for trial, place in missed.items():
+            found[trial], places[trial] = whole[trial], recount(whole[trial], place)
+        return tuple(_told(found[one.trial_id], places[one.trial_id], most, from_now) for one in asked)
 
     async def _pages(
         self,
@@ -164,6 +170,18 @@ def _series(curve: Curve, most: int | None) -> Series:
         for step, time_ms, value, run in zip(*columns, strict=True)
     )
     return Series(group=curve.group, name=curve.name, count=curve.count, points=points)
+
+
+def _told(found: list[Reported], after: Place, most: int, from_now: bool) -> ReportedPoints:
+    if from_now:
+        told, end, is_last = list[Told](), choose_new(found, after, sum(one.count for one in found))[1], True
+    else:
+        told, end, is_last = choose_new(found, after, most)
+    return ReportedPoints(
+        points=tuple(ReportedPoint(**_named(one)) for one in told),
+        end=ReportedPlace(run_number=end.run, record=end.record, step=end.step, count=end.count),
+        is_last=is_last,
+    )
 
 
 def _named(told: Told) -> dict[str, Any]:

@@ -64,19 +64,22 @@ async def load_curves(
     return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
 
 
-async def load_reported(
-    driver: Driver, trial: UUID, from_run: int, from_step: int = EVERY_STEP[0]
-) -> list[Reported]:
-    """Return what the script reported in the trial's runs from a number on; of that run's series what lies from a step on."""
-    rows = await driver.fetch(_SERIES, [trial], None, None)
-    rows = [row for row in rows if row["number"] >= from_run and row["group"] not in MEASURED]
-    first = [row for row in rows if row["number"] == from_run]
-    parts = await _load_parts(driver, first, {}, (from_step, EVERY_STEP[1]))
-    parts |= await _load_parts(driver, [row for row in rows if row["number"] > from_run], {})
-    return [
-        Reported(row["number"], row["group"], row["name"], row["count"], join(parts.get(row["id"], [])))
-        for row in rows
+async def load_reported(driver: Driver, behind: Mapping[UUID, tuple[int, int]]) -> dict[UUID, list[Reported]]:
+    """Return what the scripts of these trials reported in their runs from a number on; of that run's series what lies from a step on."""
+    if not behind:
+        return {}
+    rows = [
+        row
+        for row in await driver.fetch(_SERIES, list(behind), None, None)
+        if row["number"] >= behind[row["trial"]][0] and row["group"] not in MEASURED
     ]
+    since = {row["id"]: behind[row["trial"]][1] for row in rows if row["number"] == behind[row["trial"]][0]}
+    parts = await _load_parts(driver, rows, {}, since=since)
+    found: dict[UUID, list[Reported]] = {trial: [] for trial in behind}
+    for row in rows:
+        points = join(parts.get(row["id"], []))
+        found[row["trial"]].append(Reported(row["number"], row["group"], row["name"], row["count"], points))
+    return found
 
 
 async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
@@ -122,12 +125,17 @@ def _reads_roll_ups(rows: Sequence[Row], most: int) -> bool:
 
 
 async def _load_parts(
-    driver: Driver, rows: Sequence[Row], rolled_up: Mapping[int, bool], steps: Steps = EVERY_STEP
+    driver: Driver,
+    rows: Sequence[Row],
+    rolled_up: Mapping[int, bool],
+    steps: Steps = EVERY_STEP,
+    since: Mapping[int, int] | None = None,
 ) -> dict[int, list[Columns]]:
-    """The chunks of these series, each without what is superseded or not wanted."""
+    """The chunks of these series, each without what is superseded or not wanted; `since` has a first step of their own for some."""
     if not rows:
         return {}
     boundaries = {row["id"]: row["superseded_after"] for row in rows}
+    firsts = dict.fromkeys(boundaries, steps[0]) | dict(since or {})
     found = await driver.fetch(
         _CHUNKS,
         min(row["first_day"] for row in rows),
@@ -135,12 +143,13 @@ async def _load_parts(
         [row["first_day"] for row in rows],
         list(boundaries.values()),
         [rolled_up.get(row["id"], False) for row in rows],
-        *steps,
+        list(firsts.values()),
+        steps[1],
     )
     parts: dict[int, list[Columns]] = defaultdict(list)
     for chunk in found:
         points, boundary = from_bytes(chunk["body"]), boundaries[chunk["series"]]
-        first, last = steps if boundary is None else (steps[0], min(steps[1], boundary))
+        first, last = firsts[chunk["series"]], steps[1] if boundary is None else min(steps[1], boundary)
         if chunk["first_step"] < first or chunk["last_step"] > last:
             points = points.take((points.steps >= first) & (points.steps <= last))
         parts[chunk["series"]].append(points)
@@ -224,10 +233,10 @@ ORDER BY s.id
 """
 _CHUNKS = """
 SELECT c.series, c.first_step, c.last_step, CASE WHEN w.rolled_up THEN coalesce(c.rolled_up, c.body) ELSE c.body END AS body
-FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[]) AS w(series, day, boundary, rolled_up)
+FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[], $6::bigint[]) AS w(series, day, boundary, rolled_up, first)
 JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day
     AND (w.boundary IS NULL OR c.first_step <= w.boundary)
-WHERE c.day >= $1::date AND c.first_step <= $7 AND c.last_step >= $6
+WHERE c.day >= $1::date AND c.first_step <= $7 AND c.last_step >= w.first
 ORDER BY c.first_step
 """
 _ALL_CHUNKS = """

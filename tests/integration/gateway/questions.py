@@ -24,7 +24,13 @@ from shared.messages.machine_pools import (
     SetMachinePool,
 )
 from shared.messages.media import GetMedia, GetMediaNames
-from shared.messages.metrics import CompareTrials, GetReported, GetSeries, GetSummaries
+from shared.messages.metrics import (
+    CompareTrials,
+    GetReported,
+    GetReportedByTrials,
+    GetSeries,
+    GetSummaries,
+)
 from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, ValidatePlacement
@@ -62,6 +68,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         ConfirmUpload,
         GetSeries,
         GetReported,
+        GetReportedByTrials,
         CompareTrials,
         GetTable,
         GetColumns,

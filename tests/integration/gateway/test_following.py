@@ -8,8 +8,16 @@ import httpx
 import orjson
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.ids import DEFAULT_TENANT
-from shared.messages.metrics import GetReported, ReportedPlace, ReportedPoint, ReportedPoints
+from shared.ids import DEFAULT_TENANT, TrialId
+from shared.messages.metrics import (
+    GetReported,
+    GetReportedByTrials,
+    ReportedBehind,
+    ReportedByTrials,
+    ReportedPlace,
+    ReportedPoint,
+    ReportedPoints,
+)
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import NOW, trial_changed
 from tests.integration.gateway.test_experiments import changed, create
@@ -79,7 +87,7 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         ids[2]: [_reported(1, "loss", 0.75)],
         ids[3]: [],
     }
-    others.say(GetReported, lambda _, query: _behind(reported[query.trial_id], query))
+    others.say(GetReportedByTrials, lambda _, query: _behind_each(reported, query))
     ended: dict[str, Any] = {"state": "completed", "final": True, "ended_at": NOW - timedelta(minutes=5)}
     await others.announce(
         "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **ended), trial_changed(made, 2)
@@ -136,7 +144,13 @@ def _reported(record: int, name: str, value: float) -> ReportedPoint:
     )
 
 
-def _behind(reported: list[ReportedPoint], query: GetReported) -> ReportedPoints:
+def _behind_each(
+    reported: dict[TrialId, list[ReportedPoint]], query: GetReportedByTrials
+) -> ReportedByTrials:
+    return ReportedByTrials(trials=tuple(_behind(reported[one.trial_id], one) for one in query.trials))
+
+
+def _behind(reported: list[ReportedPoint], query: GetReported | ReportedBehind) -> ReportedPoints:
     """The registry's answer: what is behind a place, and how far it goes."""
     new = tuple(
         one for one in reported if (one.run_number, one.record) > (query.after.run_number, query.after.record)

@@ -8,8 +8,10 @@ from muster.errors import Rejected
 from shared.messages.metrics import (
     CompareTrials,
     GetReported,
+    GetReportedByTrials,
     GetSeries,
     GetSummaries,
+    ReportedBehind,
     SeriesPage,
     TrialSummaries,
 )
@@ -93,6 +95,27 @@ async def test_what_a_script_reports_is_followed_from_any_place(around: Platform
     new = await around.ask(GetReported(trial_id=run.trial, after=back.end))
     assert [(one.run_number, one.record, one.value) for one in new.points] == [(2, 1, 7.0)]
     assert not (await around.ask(GetReported(trial_id=run.trial, after=new.end))).points
+
+
+async def test_what_several_scripts_report_is_followed_each_from_its_own_place(around: Platform) -> None:
+    ahead, back, silent = (around.scheduler.grant() for _ in range(3))
+    await around.reports(ahead, 1, [report(step, loss=float(step)) for step in (1, 2, 3)])
+    await around.reports(back, 1, [report(5, loss=5.0)])
+    first = await around.ask(GetReported(trial_id=ahead.trial, limit=2))
+    second = await around.ask(GetReported(trial_id=back.trial))
+    await around.reports(back, 2, [report(4, loss=4.0), report(6, loss=6.0)])
+    behind = (
+        ReportedBehind(trial_id=back.trial, after=second.end),
+        ReportedBehind(trial_id=silent.trial),
+        ReportedBehind(trial_id=ahead.trial, after=first.end),
+    )
+    found = await around.ask(GetReportedByTrials(trials=behind))
+    assert [[one.value for one in told.points] for told in found.trials] == [[4.0, 6.0], [], [3.0]]
+    cut = await around.ask(GetReportedByTrials(trials=behind, limit=3))
+    assert [[one.value for one in told.points] for told in cut.trials] == [[4.0], [], [3.0]]
+    assert [told.is_last for told in cut.trials] == [False, True, True]
+    now = await around.ask(GetReportedByTrials(trials=behind, from_now=True))
+    assert [told.end for told in now.trials] == [told.end for told in found.trials]
 
 
 async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Platform) -> None:

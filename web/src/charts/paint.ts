@@ -3,7 +3,7 @@ import { along, axisOf, blank, compose, rasterise, type Axis, type Rgb } from ".
 import { extentOf, type Curve, type Ranges } from "./curve";
 
 /** More points than these are too slow for the canvas's own strokes. */
-const MOST_STROKED = 40_000;
+const MOST_STROKED = 20_000;
 const TONES = 8;
 
 export interface Box {

@@ -33,7 +33,7 @@ export function Curves({ experiment, rows, total, metrics, metric, search, onSea
   const epochs = epochsOf(experiment, metrics);
   const x = search.x === "epoch" && epochs === null ? "step" : (search.x ?? "step");
   const zoom = useMemo(() => readZoom(search.zoom), [search.zoom]);
-  const found = useCurves(rows, { metric, x, epochs, zoom });
+  const found = useCurves(rows, { metric, x, epochs, zoom }, !experiment.final);
   const weight = search.smooth ?? 0;
   const curves = useMemo(() => found.curves.map((one) => ({ ...one, y: smoothed(one.y, weight) })), [found.curves, weight]);
   const best = metric.name === experiment.metric ? (experiment.best?.trial ?? null) : null;

@@ -16,6 +16,10 @@ export interface Follower {
   /** A path of a streaming operation, such as `/v1/events`, with its query. */
   path: string;
   after?: string;
+  /** After a break it goes on from then: for who reads anew what came meanwhile, which `onBegin` says when to do. */
+  isFromNow?: boolean;
+  /** What comes from here on is told; again after each break. */
+  onBegin?: () => void;
   onItem: (frame: Frame) => void;
   onConnection?: (connection: Connection) => void;
   /** What was to come is no longer kept: read everything again. The stream goes on from now. */
@@ -77,8 +81,9 @@ class Stream {
       this.follower.onEnd?.();
       return;
     }
-    if (frame.id) this.after = frame.id;
-    if (frame.data !== undefined) {
+    if (frame.id && !this.follower.isFromNow) this.after = frame.id;
+    if (frame.data === undefined) this.follower.onBegin?.();
+    else {
       this.follower.onItem({ id: frame.id ?? null, event: frame.event ?? null, data: frame.data });
     }
   }

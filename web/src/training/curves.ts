@@ -5,6 +5,7 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Resource } from "@/api/types";
 import { valueAt, type Curve, type Range } from "@/charts/curve";
+import { extended, useReported, type Reported } from "./reported";
 import { metricColumn, type Metric, type TrialRow } from "./rows";
 
 /** The gateway compares so many trials at once, and a reply of the registry holds so many points. */
@@ -33,10 +34,11 @@ export interface Part {
   maxPoints: number;
 }
 
-/** Trials in parts that one request takes, by the stand of their metric. Pure. */
-export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked): Part[] {
+/** Trials in parts that one request takes, by the stand of their metric, or by the round where what they report is followed. Pure. */
+export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked, live: Reported | null = null): Part[] {
   const column = metricColumn(asked.metric, "last_step");
-  const reported = rows.filter((row) => row.values[column] != null);
+  // By number: which is the best changes all the time, and would make other parts of the same trials.
+  const reported = rows.filter((row) => row.values[column] != null || live?.has(row.trial)).sort((one, other) => one.number - other.number);
   const names = asked.x === "epoch" ? 2 : 1;
   const size = Math.min(TRIALS_AT_ONCE, Math.max(1, reported.length));
   const parts: Part[] = [];
@@ -45,17 +47,19 @@ export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked): Part[] {
     parts.push({
       experiment: String(some[0]?.experiment_number),
       trials: some.map((row) => row.trial),
-      stand: some.map((row) => String(row.values[column])).join(),
+      stand: live === null ? some.map((row) => String(row.values[column])).join() : `round ${live.round}`,
       maxPoints: Math.min(MOST_POINTS, Math.floor(POINTS_AT_ONCE / size / names)),
     });
   }
   return parts;
 }
 
-/** The curves of these trials; while a part is asked again, what was known of it stays. */
-export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked): { curves: Curve[]; isPending: boolean; error: unknown } {
+/** The curves of these trials, as they grow where `isLive`; while a part is asked again, what was known of it stays. */
+export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive: boolean): { curves: Curve[]; isPending: boolean; error: unknown } {
   const { metric, x, epochs, zoom } = asked;
-  const parts = useMemo(() => partsOf(rows, asked), [rows, metric.group, metric.name, x, zoom]);
+  // What counts epochs is another metric: its values are not told beside these.
+  const live = useReported(rows[0]?.experiment_number ?? 0, metric, isLive && rows.length > 0 && x !== "epoch");
+  const parts = useMemo(() => partsOf(rows, asked, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
   const found = useQueries({ queries: parts.map((part) => partQuery(part, { metric, x, epochs, zoom })), combine });
   const byId = useMemo(() => new Map(rows.map((row) => [row.trial, row])), [rows]);
   const curves = useMemo(
@@ -63,10 +67,12 @@ export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked): { curv
       found.answers.flatMap((answer) =>
         answer.trials.flatMap((one) => {
           const row = byId.get(one.trial);
-          return row === undefined ? [] : curveOf(row, one.series, asked);
+          if (row === undefined) return [];
+          const since = live?.reported.of(one.trial) ?? [];
+          return curveOf(row, one.series.map((series) => ({ ...series, points: extended(series.points, since) })), asked);
         }),
       ),
-    [found.answers, byId, metric.group, metric.name, x, epochs],
+    [found.answers, byId, metric.group, metric.name, x, epochs, live],
   );
   return { curves, isPending: found.isPending && curves.length === 0, error: found.error };
 }
