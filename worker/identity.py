@@ -17,6 +17,7 @@ from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
 from shared.version import platform_version
+from worker.metadata import AwsMetadata
 from worker.settings import WorkerSettings
 
 JOIN_TIMEOUT_S = 15
@@ -86,37 +87,41 @@ def is_good(badge: Badge, now: datetime) -> bool:
     return badge.credentials is not None and badge.credentials.expires_at > now
 
 
-async def join(badge: Badge, settings: WorkerSettings, clock: Clock) -> None:
-    """Trade the join token for credentials, unless kept ones are still good.
+async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: str | None = None) -> None:
+    """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
+
+    `trouble`: why this machine cannot serve: it is refused, and who rents it is told.
 
     Raises:
-        Rejected: No token is set, or the gateway refuses it.
+        Rejected: There is neither, or the gateway refuses it.
         Transient: The gateway does not answer.
     """
     if is_good(badge, clock.now()):
         return
-    if not settings.gateway_url or settings.join_token is None:
+    token = settings.join_token.get_secret_value() if settings.join_token else ""
+    if not settings.gateway_url or not (token or settings.cloud == "aws"):
         raise Rejected(
             "join_needed",
             "this worker has no valid credentials",
             hint="set MUSTER_WORKER__GATEWAY_URL and MUSTER_WORKER__JOIN_TOKEN",
         )
-    body = {
+    body: dict[str, str | None] = {
         "worker": settings.id,
         "user_key": badge.user_key,
         "pool": settings.pool,
         "address": settings.address,
         "version": platform_version(),
+        "trouble": trouble,
     }
-    headers = {"Authorization": f"Bearer {settings.join_token.get_secret_value()}"}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = f"{settings.gateway_url.rstrip('/')}/v1/workers/join"
     timeout = aiohttp.ClientTimeout(total=JOIN_TIMEOUT_S)
     try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.post(url, json=body, headers=headers) as answer,
-        ):
-            content = await answer.json(content_type=None)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            if not token:
+                body |= await _signed(session, settings)
+            async with session.post(url, json=body, headers=headers) as answer:
+                content = await answer.json(content_type=None)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise Transient(
             f"the gateway at {settings.gateway_url} did not let this worker join: {error!r}"
@@ -131,6 +136,16 @@ async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
     """Ask the scheduler for fresh credentials. Raises as `Bus.request`."""
     badge.keep(await bus.request(Renew(worker=worker, user_key=badge.user_key), worker))
     _log.info("the worker's credentials were renewed")
+
+
+async def _signed(session: aiohttp.ClientSession, settings: WorkerSettings) -> dict[str, str | None]:
+    """What AWS says of this machine, and its signature. Raises Transient where it does not say."""
+    metadata = AwsMetadata(session, settings.metadata_url)
+    of = "dynamic/instance-identity"
+    return {
+        "identity_document": await metadata.get(f"{of}/document"),
+        "identity_signature": await metadata.get(f"{of}/signature"),
+    }
 
 
 def _write_private(path: Path, text: str) -> None:

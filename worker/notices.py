@@ -14,14 +14,12 @@ from muster.errors import Transient
 from shared.clock import Clock
 from shared.messages.allocations import MOST_STEP_S, Leaving
 from shared.outages import Outages
+from worker.metadata import GCP_URL, AwsMetadata, ask
 from worker.settings import WorkerSettings
 
 EVERY_S = 2.0
-ANSWER = aiohttp.ClientTimeout(total=2)
 GCP_NOTICE = timedelta(seconds=30)
 """Compute Engine says that it has begun, and ends the machine after so long."""
-AWS_URL = "http://169.254.169.254"
-GCP_URL = "http://metadata.google.internal"
 _ASKING = "asking the cloud whether it takes this machine back"
 _Time = TypeAdapter(datetime)
 
@@ -44,44 +42,30 @@ class Source(Protocol):
 class AwsNotices:
     """EC2's `spot/instance-action` and `events/recommendations/rebalance`, by IMDSv2."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str = AWS_URL) -> None:
-        self._session = session
-        self._url = f"{url.rstrip('/')}/latest"
-        self._token: str | None = None
+    def __init__(self, session: aiohttp.ClientSession, url: str | None = None) -> None:
+        self._metadata = AwsMetadata(session, url)
 
     async def look(self, now: datetime) -> Notice | None:
         """As the port says."""
-        if (text := await self._get("spot/instance-action")) is not None:
+        if (text := await self._metadata.get("meta-data/spot/instance-action")) is not None:
             action, at = _fields(text, "action", "time")
             return Notice(f"AWS takes this spot instance back ({action})", _time(at))
-        if await self._get("events/recommendations/rebalance") is not None:
+        if await self._metadata.get("meta-data/events/recommendations/rebalance") is not None:
             return Notice("AWS recommends to leave this spot instance (rebalance)")
         return None
-
-    async def _get(self, path: str) -> str | None:
-        for _ in range(2):
-            if self._token is None:
-                ttl = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
-                _, self._token = await _ask(self._session, "PUT", f"{self._url}/api/token", ttl)
-            header = {"X-aws-ec2-metadata-token": self._token or ""}
-            status, text = await _ask(self._session, "GET", f"{self._url}/meta-data/{path}", header)
-            if status != 401:
-                return text
-            self._token = None  # it ran out
-        raise Transient("the metadata service takes no token")
 
 
 class GcpNotices:
     """Compute Engine's `instance/preempted`."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str = GCP_URL) -> None:
+    def __init__(self, session: aiohttp.ClientSession, url: str | None = None) -> None:
         self._session = session
-        self._url = f"{url.rstrip('/')}/computeMetadata/v1/instance/preempted"
+        self._url = f"{(url or GCP_URL).rstrip('/')}/computeMetadata/v1/instance/preempted"
         self._seen_at: datetime | None = None
 
     async def look(self, now: datetime) -> Notice | None:
         """As the port says."""
-        _, text = await _ask(self._session, "GET", self._url, {"Metadata-Flavor": "Google"})
+        _, text = await ask(self._session, "GET", self._url, {"Metadata-Flavor": "Google"})
         if text is None or text.strip().upper() != "TRUE":
             return None
         self._seen_at = self._seen_at or now
@@ -138,25 +122,9 @@ def notices_of(settings: WorkerSettings, session: aiohttp.ClientSession) -> Sour
         case None:
             return None
         case "aws":
-            return AwsNotices(session, settings.metadata_url or AWS_URL)
+            return AwsNotices(session, settings.metadata_url)
         case "gcp":
-            return GcpNotices(session, settings.metadata_url or GCP_URL)
-
-
-async def _ask(
-    session: aiohttp.ClientSession, method: str, url: str, headers: dict[str, str]
-) -> tuple[int, str | None]:
-    """Status and text; no text where there is nothing of that name."""
-    try:
-        async with session.request(method, url, headers=headers, timeout=ANSWER) as answer:
-            text = await answer.text()
-    except (aiohttp.ClientError, TimeoutError, UnicodeDecodeError) as error:
-        raise Transient(f"{url} did not answer: {error!r}") from error
-    if answer.status in (401, 404):
-        return answer.status, None
-    if answer.status != 200:
-        raise Transient(f"{url} answered {answer.status}")
-    return answer.status, text
+            return GcpNotices(session, settings.metadata_url)
 
 
 def _fields(text: str, *names: str) -> list[str]:

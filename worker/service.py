@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster.errors import MusterError, Rejected
 from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
@@ -29,7 +30,7 @@ from worker.files.transfer import Transfer, new_session
 from worker.gpus import open_gpus
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
-from worker.identity import load_badge
+from worker.identity import join, load_badge
 from worker.launch.accounts import Account, find_account
 from worker.launch.machine import Machine
 from worker.line import Line
@@ -48,8 +49,14 @@ async def compose(settings: Settings, process: Process) -> None:
     account = find_account(own.user)
     places = _own_places(own, account, process)
     environment = inherited_environment()
-    slots = find_slots(own, environment)
-    line = Line(settings, load_badge(places.identity), clock)
+    badge = load_badge(places.identity)
+    try:
+        slots = find_slots(own, environment)
+    except Rejected as error:
+        with suppress(MusterError):
+            await join(badge, own, clock, trouble=error.message)
+        raise
+    line = Line(settings, badge, clock)
     process.on_close(line.close)
 
     session = await process.enter(new_session())

@@ -123,14 +123,17 @@ class Effects:
         driver = self.means.drivers[first.driver]
         with telemetry.span("launch instances", intent=name, driver=first.driver, machines=len(missing)):
             try:
-                asked = await asyncio.gather(*(self._join_token(one, is_first=True) for one in missing))
-                tokens = {one.worker: token for one, token in zip(missing, asked, strict=True) if token}
+                tokens = {} if driver.identity else await self._first_tokens(missing)
                 faults.point(BEFORE_LAUNCH)
                 launched = await driver.launch(intent, tokens)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
                 launched = Launched(refused=Refusal("unknown", str(error)))
             await self.outcomes.record_launch(intent, missing, launched)
+
+    async def _first_tokens(self, missing: Sequence[Instance]) -> dict[WorkerId, str]:
+        asked = await asyncio.gather(*(self._join_token(one, is_first=True) for one in missing))
+        return {one.worker: token for one, token in zip(missing, asked, strict=True) if token}
 
     async def _start_again(self, one: Instance) -> None:
         with telemetry.span("start worker again", instance=one.id, worker=one.worker, driver=one.driver):

@@ -1,20 +1,29 @@
 """Events of the scheduler: what is asked for, and what becomes of the workers. Each wakes the reconcile loop after its commit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from services.provisioner import store
 from services.provisioner.announce import changed
-from services.provisioner.core.instance import Instance, State, Trigger, moved
+from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
 from services.provisioner.core.intents import offer_of
-from services.provisioner.core.refusals import is_cleared
+from services.provisioner.core.refusals import Cause, Refusal, is_cleared
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.ids import SITE
 from shared.messages.pools import PoolDemand
-from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost, WorkerRefused
+
+_NOT_JOINED = STARTING & SERVING
+_UNFIT: Mapping[str, tuple[Cause, str]] = {
+    "version_mismatch": (
+        "version",
+        "name the platform's in `packages` of the provider in the providers' file, or renew the image",
+    ),
+    "machine_unfit": ("unfit", "correct the kind in the catalogue, or the image's driver"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,7 @@ class Handlers:
             WorkerJoined: self.on_workers,
             WorkerDrained: self.on_workers,
             WorkerLost: self.on_workers,
+            WorkerRefused: self.on_refused,
             PoolDemand: self.on_demand,
         }
 
@@ -60,6 +70,20 @@ class Handlers:
                 # That machines of its offer come and join is shown: the loop tells it.
                 cleared = partial(is_cleared, has_joined=True)
                 await store.clear_holds(unit.connection, offer_of(after), cleared, unit.now)
+        unit.then(self._wake)
+
+    async def on_refused(self, unit: Unit, batch: list[Delivery[WorkerRefused]]) -> None:
+        """The machine is of no use, and neither would be others like it: it ends, and those are held back."""
+        refused = {delivery.message.worker: delivery.message for delivery in batch}
+        for before in await store.lock_by_workers(unit.connection, refused):
+            if before.state not in _NOT_JOINED:
+                continue
+            cause, way_out = _UNFIT[refused[before.worker].code]
+            reason = f"{refused[before.worker].reason}: {way_out}"
+            after = moved(before, Trigger.FAIL, unit.now, reason)
+            await store.save_change(unit.connection, before, after)
+            unit.emit(changed(after), tenant=SITE)
+            await store.save_hold(unit.connection, offer_of(after), Refusal(cause, reason), unit.now)
         unit.then(self._wake)
 
     async def _wake(self) -> None:

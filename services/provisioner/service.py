@@ -11,6 +11,7 @@ import structlog
 
 from muster.config.labels import read_labels
 from services.provisioner import store
+from services.provisioner.admitting import Admission
 from services.provisioner.catalogue import CatalogueFile
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.spec import PoolSpec
@@ -81,8 +82,10 @@ async def compose(settings: Settings, process: Process) -> None:
     async def lead() -> None:
         await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended, woken), stopping)
 
-    of_pools = PoolQueries(database, units, pools, clock, woken.set)
-    await process.enter(Responder(bus, NAME, Queries(database, pools, clock).answers() | of_pools.answers()))
+    of_pools = PoolQueries(database, units, pools, clock, woken.set).answers()
+    answers = Queries(database, pools, clock).answers() | of_pools
+    answers |= Admission(database, bus, drivers).answers()
+    await process.enter(Responder(bus, NAME, answers))
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
     process.check("bus", lambda: bus.connected)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.events import heard
 from services.scheduler.core.worker import Liveness
@@ -20,11 +21,11 @@ from services.scheduler.store.workers import (
     save_join_token,
     spend_join_token,
 )
-from shared.bus import Ask
+from shared.bus import Ask, Units
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound, Rejected
-from shared.ids import WorkerId
+from shared.ids import SITE, WorkerId
 from shared.messages.workers import (
     Credentials,
     GetWorkerKey,
@@ -33,8 +34,10 @@ from shared.messages.workers import (
     Join,
     Renew,
     WorkerKey,
+    WorkerRefused,
 )
 from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
+from shared.version import check_fits, platform_version
 
 LIFE = timedelta(hours=24)
 MOST_TOKEN_LIFE_S = 7 * 24 * 3600.0
@@ -47,6 +50,7 @@ class Joining:
 
     cycle: Cycle
     database: Database
+    units: Units
     issuer: WorkerIssuer
     nats_url: str
     clock: Clock
@@ -63,30 +67,43 @@ class Joining:
         return IssuedJoin(token=token, expires_at=kept.expires_at)
 
     async def join(self, ask: Ask, query: Join) -> Credentials:
-        """The token is used up; the same worker may repeat its request with the same key."""
+        """The token is used up; the same worker may repeat its request with the same key, also with another version of the platform."""
         _check_name(query.worker)
         now = self.clock.now()
         spent = JoinToken(_hash(query.token), query.pool, query.worker, now)
-        async with self.database.system() as connection:
-            if not await spend_join_token(connection, spent, query.worker, query.user_key, now):
+        async with self.units.system() as unit:
+            if not await spend_join_token(unit.connection, spent, query.worker, query.user_key, now):
                 raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
-            is_alive = self._is_alive(query.worker)
-            joined = Joined(query.worker, query.pool, query.address, query.user_key, now + LIFE)
-            known = await register_worker(connection, joined, is_alive)
-            if not known and is_alive:
-                _log.warning("a second worker of one name was refused", worker=query.worker)
-                raise Rejected(
-                    "worker_known",
-                    f"worker {query.worker} is running, on a machine that joined before",
-                    "worker",
-                    "give every machine a name of its own, or stop the other first",
+            misfit = _misfit(query)
+            if misfit is None:
+                await self._register(unit.connection, query, now)
+            else:
+                refused = WorkerRefused(
+                    worker=query.worker,
+                    pool=query.pool,
+                    code="machine_unfit" if query.trouble else "version_mismatch",
+                    reason=misfit.message,
                 )
-            if not known:
-                raise Rejected(
-                    "worker_gone", f"worker {query.worker} was removed; take another name", "worker"
-                )
+                unit.emit(refused, tenant=SITE)
+        if misfit is not None:
+            raise misfit
         self.cycle.push(lambda cycle: heard.on_joined(cycle.cluster, query.worker, query.pool))
         return self._credentials(query.worker, query.user_key, now)
+
+    async def _register(self, connection: AsyncConnection, query: Join, now: datetime) -> None:
+        is_alive = self._is_alive(query.worker)
+        joined = Joined(query.worker, query.pool, query.address, query.user_key, now + LIFE)
+        if await register_worker(connection, joined, is_alive):
+            return
+        if not is_alive:
+            raise Rejected("worker_gone", f"worker {query.worker} was removed; take another name", "worker")
+        _log.warning("a second worker of one name was refused", worker=query.worker)
+        raise Rejected(
+            "worker_known",
+            f"worker {query.worker} is running, on a machine that joined before",
+            "worker",
+            "give every machine a name of its own, or stop the other first",
+        )
 
     def _is_alive(self, name: WorkerId) -> bool:
         worker = self.cycle.cluster.workers.get(name)
@@ -110,6 +127,18 @@ class Joining:
         until = now + LIFE
         jwt = worker_token(self.issuer, worker, key, now=now, until=until)
         return Credentials(worker=worker, jwt=jwt, nats_url=self.nats_url, expires_at=until)
+
+
+def _misfit(query: Join) -> Rejected | None:
+    """Why a worker cannot serve this platform: by its own word, or its version (None where it is of a time when it did not say)."""
+    if query.trouble is not None:
+        return Rejected("machine_unfit", query.trouble, "trouble")
+    try:
+        if query.version is not None:
+            check_fits(query.version, platform_version())
+    except Rejected as error:
+        return error
+    return None
 
 
 def _hash(token: str) -> bytes:

@@ -147,7 +147,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     cycle = Cycle(term, parts.units, parts.lease, parts.clock, dispatch.send)
     pulse = Pulse(parts.bus, cycle, parts.clock, dispatch)
     dispatch.hear = pulse.hear
-    joining = Joining(cycle, parts.database, parts.issuer, parts.nats_url, parts.clock)
+    joining = Joining(cycle, parts.database, parts.units, parts.issuer, parts.nats_url, parts.clock)
     explaining = Explaining(cycle, parts.database, parts.clock)
     budgets = Budgets(cycle, parts.database, parts.units, parts.clock)
     queries = Queries(cycle, pulse, joining, explaining, budgets, parts.database, parts.clock)

@@ -9,6 +9,7 @@ from muster.config.labels import Labels
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Query, Record
 from shared.messages.specs import SlotKind
+from shared.messages.workers import IssuedJoin
 
 
 class PoolDefinition(Record):
@@ -128,6 +129,15 @@ class GetSpending(Query[Spendings], owner="provisioner", name="spending"):
 
     since: date
     until: date
+
+
+class IdentifyMachine(Query[IssuedJoin], owner="provisioner", name="identify"):
+    """Whether a rented machine that has not joined yet is the worker that it says it is, by what its provider has signed: then it gets a token to join
+    with at once. Raises Rejected (`bad_identity`), and Transient while the machine is too new to be on record."""
+
+    worker: WorkerId
+    document: str
+    signature: str
 
 
 class EndedInstance(BaseModel):

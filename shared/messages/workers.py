@@ -35,6 +35,15 @@ class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
     lost_at: datetime
 
 
+class WorkerRefused(Event, entity="worker", happened="refused"):
+    """scheduler → provisioner: a machine showed a good token and could not be let in all the same, being of another version or not what it should be."""
+
+    worker: WorkerId
+    pool: PoolName
+    code: Literal["version_mismatch", "machine_unfit"]
+    reason: str
+
+
 class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
     """provisioner, gateway → scheduler. `reclaim` false waits for its runs; true preempts them. `undo` takes it back."""
 
@@ -88,6 +97,8 @@ class Join(Query[Credentials], owner="scheduler", name="join"):
     user_key: str
     pool: PoolName
     address: str
+    version: str | None = None
+    trouble: str | None = None
 
 
 class Renew(WorkerRequest[Credentials], owner="scheduler", kind="renew"):

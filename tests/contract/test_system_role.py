@@ -29,6 +29,7 @@ ALLOWED = {
     "services/provisioner/sweep.py": "instances are the site's",
     "services/provisioner/machine_pools.py": "pools of machines, their prices and costs are the site's",
     "services/provisioner/queries.py": "prices and costs are the site's",
+    "services/provisioner/admitting.py": "rented machines are the site's, and so is who they are",
     "services/provisioner/service.py": "seeds the provider at the start",
     "services/searcher/loops.py": "tells progress and ends overdue trials of all tenants",
     "services/registry/packing.py": "joins chunks of points of all tenants, and reads none",

@@ -63,10 +63,8 @@ def delete_pool(pool: Name) -> None:
 
     with connect() as client:
         found = client.machines.delete_pool(pool)
-    emit(
-        found,
-        lambda: note("pool [bold]{}[/] goes with the last of its {} machines", found.name, found.instances),
-    )
+    goes = f"goes with the last of its {found.instances} machines" if found.instances else "is gone"
+    emit(found, lambda: note("pool [bold]{}[/] {}", found.name, goes))
 
 
 @verb(pools, "kinds")

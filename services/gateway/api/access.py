@@ -112,7 +112,8 @@ class JoinToken(Resource):
 
 
 class JoinWorkerRequest(Request):
-    """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token."""
+    """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token, or where it was rented from a provider that
+    vouches for its machines by that."""
 
     worker: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9_-]+$")]
     user_key: Annotated[
@@ -123,6 +124,19 @@ class JoinWorkerRequest(Request):
     address: Annotated[str, Field(min_length=1, max_length=253)]
     version: Annotated[
         str | None, Field(max_length=50, description="Of the platform's package on the machine.")
+    ] = None
+    trouble: Annotated[
+        str | None,
+        Field(
+            max_length=500,
+            description="Why the machine cannot serve: who rents it is told, and it is refused.",
+        ),
+    ] = None
+    identity_document: Annotated[
+        str | None, Field(max_length=8192, description="What AWS says of the machine, as it is served there.")
+    ] = None
+    identity_signature: Annotated[
+        str | None, Field(max_length=2048, description="AWS's signature of it, in base64.")
     ] = None
 
 

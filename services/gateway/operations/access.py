@@ -32,9 +32,9 @@ from services.gateway.operations.once import claim, claim_apart, remember
 from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
-from shared.ids import PoolName, WorkerId, new_id
+from shared.ids import SITE, PoolName, WorkerId, new_id
+from shared.messages.machine_pools import IdentifyMachine
 from shared.messages.workers import IssueJoin, Join
-from shared.version import check_fits, platform_version
 
 
 async def get_me(call: Call, request: Empty) -> Me:
@@ -123,19 +123,15 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
 
 
 async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
-    """Lets a machine join a pool: a join token in exchange for NATS credentials of its own."""
-    if not call.join_token:
-        raise Rejected(
-            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
-        )
-    if request.version is not None:
-        check_fits(request.version, platform_version())
+    """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own."""
     question = Join(
-        token=call.join_token,
+        token=call.join_token or await _token_of(call, request),
         worker=WorkerId(request.worker),
         user_key=request.user_key,
         pool=PoolName(request.pool),
         address=request.address,
+        version=request.version,
+        trouble=request.trouble,
     )
     try:
         found = await call.order(question)
@@ -148,6 +144,23 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
     return WorkerCredentials(
         worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
     )
+
+
+async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
+    """The token of a rented machine, by what its provider says of it: the provisioner knows its machines."""
+    if request.identity_document is None or request.identity_signature is None:
+        raise Rejected(
+            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
+        )
+    question = IdentifyMachine(
+        worker=WorkerId(request.worker),
+        document=request.identity_document,
+        signature=request.identity_signature,
+    )
+    try:
+        return (await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)).token
+    except Rejected as error:
+        raise Rejected("unauthenticated", error.message, hint=error.hint) from error
 
 
 async def get_health(call: Call, request: Empty) -> Health:

@@ -20,6 +20,9 @@ HANGS_AFTER = timedelta(seconds=60)
 """A worker that runs and is not heard for so long is started again; its ranks are not its children and go on."""
 HOPELESS_AFTER = timedelta(minutes=30)
 """A machine whose worker has joined may have healthy ranks and unsent journals: it is not given up before."""
+_WHERE_TO_LOOK = (
+    "look at the log of the machine's start (can it reach the platform?), or raise the pool's join timeout"
+)
 MISSED_READINGS = 3
 """A machine that a late provider did not name so often in a row, and for longer than it is late, is gone."""
 
@@ -163,7 +166,7 @@ def _refusal_of(before: Instance, after: Instance) -> Refusal | None:
     if after.state is not State.TERMINATING or before.state is State.TERMINATING:
         return None
     if after.ending == "failed" and before.ready_at is None:
-        return Refusal("never_joins", after.reason or "its worker did not join")
+        return Refusal("never_joins", f"{after.reason or 'its worker did not join'}; {_WHERE_TO_LOOK}")
     if after.ending == "lost" and after.purchase == "spot":
         return Refusal("no_capacity", "a machine was taken back")
     return None

@@ -15,6 +15,8 @@ Cause = Literal[
     "bad_request",
     "never_joins",
     "joins_twice",
+    "version",
+    "unfit",
     "unknown",
 ]
 
@@ -54,6 +56,8 @@ BACKOFFS: Mapping[Cause, Backoff] = {
     "bad_request": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
     "never_joins": Backoff(5 * _S, 30 * _MINUTE),
     "joins_twice": Backoff(5 * _MINUTE, 60 * _MINUTE),
+    "version": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE, holds_provider=True),
+    "unfit": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
     "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
 }
 TOLD_FOR = timedelta(minutes=10)
@@ -126,7 +130,7 @@ def on_refused(before: Hold | None, offer: Offer, refusal: Refusal, now: datetim
 
 def is_cleared(cause: Cause, has_joined: bool) -> bool:
     """Whether a machine that came shows that a cause is over; only one that joined shows that machines do."""
-    return has_joined or cause not in ("never_joins", "joins_twice")
+    return has_joined or cause not in ("never_joins", "joins_twice", "version", "unfit")
 
 
 def is_held(offer: Offer, holds: Iterable[Hold], now: datetime) -> bool:

@@ -22,6 +22,13 @@ class Machine:
     external_id: str | None = None
 
 
+class Identity(Protocol):
+    """How machines of a provider prove which of its machines they are."""
+
+    def machine_of(self, document: str, signature: str) -> str:
+        """The provider's own name of the machine. Raises Rejected (`bad_identity`) where the provider has not signed that."""
+
+
 class Driver(Protocol):
     """Brings, watches and takes away machines with one worker each."""
 
@@ -39,6 +46,10 @@ class Driver(Protocol):
     @property
     def ends_strangers(self) -> bool:
         """Whether machines that bear our mark, and that no record of ours knows, are to be ended."""
+
+    @property
+    def identity(self) -> Identity | None:
+        """By what machines join; None: each by the token that its launch gave it."""
 
     def watch(self, notify: Callable[[], None]) -> None:
         """Has `notify` called, in the event loop, when something may have changed; a hint only."""

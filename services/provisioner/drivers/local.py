@@ -54,6 +54,7 @@ class LocalDriver:
     most_per_intent = 1000
     lateness = timedelta(0)
     ends_strangers = False
+    identity = None
 
     def __init__(self, site: Site) -> None:
         self._site = site

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from services.provisioner.core.instance import Instance
 from services.provisioner.core.intents import Intent, Launched, Sighting
-from services.provisioner.drivers.base import Driver, Machine
+from services.provisioner.drivers.base import Driver, Identity, Machine
 from shared.clock import Clock
 from shared.errors import MusterError, Transient
 from shared.ids import WorkerId
@@ -44,6 +44,10 @@ class LookingDriver:
     @property
     def ends_strangers(self) -> bool:
         return self._driver.ends_strangers
+
+    @property
+    def identity(self) -> Identity | None:
+        return self._driver.identity
 
     def watch(self, notify: Callable[[], None]) -> None:
         self._notify = notify

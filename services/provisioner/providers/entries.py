@@ -65,7 +65,8 @@ class Entry(BaseModel):
 
 
 class AwsEntry(Entry):
-    """A region of AWS. The key is what the AWS library finds: the machine's role, its environment, or the file of the AWS command line."""
+    """A region of AWS. The key is what the AWS library finds: the machine's role, its environment, or the file of the AWS command line.
+    `identity_certificates`: those with which AWS signs identity documents there; with them machines join by these, and carry no token."""
 
     type: Literal["aws"]
     region: str = Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")
@@ -78,6 +79,7 @@ class AwsEntry(Entry):
     placement_group: str | None = None
     efa_interfaces: int = Field(0, ge=0, le=32)
     tags: dict[str, str] = {}
+    identity_certificates: Path | None = None
 
     def site(self, name: str, gateway_url: str) -> AwsSite:
         if self.image is None and self.launch_template is None:

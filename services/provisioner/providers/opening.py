@@ -9,6 +9,7 @@ import orjson
 
 from services.provisioner.drivers.aws.connection import Ec2, open_client
 from services.provisioner.drivers.aws.driver import AwsDriver
+from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
 from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.gcp import api as gcp
 from services.provisioner.drivers.gcp.driver import GcpDriver
@@ -81,9 +82,9 @@ class OpenedDrivers:
         match entry:
             case AwsEntry():
                 client = await stack.enter_async_context(open_client(entry.region, None, entry.endpoint))
-                return AwsDriver(
-                    entry.site(entries.site, gateway_url), Ec2(client, self._clock, self._chance), name
-                )
+                identity = identity_of(entry)
+                ec2 = Ec2(client, self._clock, self._chance)
+                return AwsDriver(entry.site(entries.site, gateway_url), ec2, name, identity)
             case GcpEntry():
                 session = await stack.enter_async_context(aiohttp.ClientSession())
                 tokens = Tokens(_source_of(entry), self._clock)
@@ -97,6 +98,12 @@ class OpenedDrivers:
                 session = await stack.enter_async_context(open_session(access))
                 server = ApiServer(session, access, entry.namespace, self._clock, self._chance)
                 return KubernetesDriver(entry.site(entries.site, gateway_url), server, name)
+
+
+def identity_of(entry: AwsEntry) -> AwsIdentity | None:
+    """By what its machines join, where the site has pinned AWS's certificates."""
+    certificates = entry.identity_certificates
+    return None if certificates is None else AwsIdentity(entry.region, read_keys(certificates))
 
 
 def access_of(entry: KubernetesEntry) -> Access:

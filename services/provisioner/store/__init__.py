@@ -12,6 +12,7 @@ from services.provisioner.store.holds import clear_holds, load_holds, save_hold
 from services.provisioner.store.instances import (
     correct_bill,
     load_bills,
+    load_by_worker,
     load_intent,
     load_live,
     lock_by_workers,
@@ -41,6 +42,7 @@ __all__ = [
     "correct_bill",
     "drop_pool",
     "load_bills",
+    "load_by_worker",
     "load_holds",
     "load_intent",
     "load_live",

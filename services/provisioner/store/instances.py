@@ -29,6 +29,11 @@ async def load_intent(connection: AsyncConnection, intent: IntentId) -> list[Ins
     return [_instance_of(row) for row in await connection.execute(statement)]
 
 
+async def load_by_worker(connection: AsyncConnection, worker: WorkerId) -> Instance | None:
+    row = (await connection.execute(select(instance).where(instance.c.worker == worker))).one_or_none()
+    return None if row is None else _instance_of(row)
+
+
 async def lock_by_workers(connection: AsyncConnection, workers: Collection[WorkerId]) -> list[Instance]:
     """The instances of these workers, for a change in this transaction, by id."""
     statement = (

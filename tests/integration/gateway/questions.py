@@ -21,6 +21,7 @@ from shared.messages.machine_pools import (
     GetMachineKinds,
     GetMachinePools,
     GetSpending,
+    IdentifyMachine,
     SetMachinePool,
 )
 from shared.messages.media import GetMedia, GetMediaNames
@@ -100,5 +101,6 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetMachineKinds,
         GetSpending,
         EndInstance,
+        IdentifyMachine,
     ),
 }

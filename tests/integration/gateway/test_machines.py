@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE
 from shared.messages import instances
+from shared.messages.machine_pools import IdentifyMachine
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import GetQueue, QueueEntry, QueuePage
 from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, WorkerView
@@ -143,6 +144,29 @@ async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: 
         assert (await api.get("/v1/me")).status_code == 401
         bad = await api.post("/v1/workers/join", json=body | {"worker": "a.b"})
         assert bad.status_code == 400 and bad.json()["place"] == "worker"
+
+
+async def test_a_rented_machine_joins_by_what_its_provider_has_signed(
+    gateway: Gateway, others: Others
+) -> None:
+    def identify(ask: Any, query: IdentifyMachine) -> IssuedJoin:
+        if (query.worker, query.document, query.signature) != ("w1", "i-1 is mine", "AWS"):
+            raise Rejected("bad_identity", "this machine is not known by what its provider says of it")
+        return IssuedJoin(token="for-w1", expires_at=NOW)
+
+    def join(ask: Any, query: Join) -> Credentials:
+        assert (query.token, query.version) == ("for-w1", "0.1.0")
+        return Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
+
+    others.say(IdentifyMachine, identify)
+    others.say(Join, join)
+    signed = {"identity_document": "i-1 is mine", "identity_signature": "AWS", "version": "0.1.0"}
+    body = {"worker": "w1", "user_key": "U" + "A" * 55, "pool": "default", "address": "10.0.0.1", **signed}
+    async with gateway.client("") as api:
+        joined = await api.post("/v1/workers/join", json=body)
+        assert (joined.status_code, joined.json()["jwt"]) == (200, "j.w.t")
+        for other in ({"worker": "w2"}, {"identity_signature": "mine"}, {"identity_signature": None}):
+            assert (await api.post("/v1/workers/join", json=body | other)).status_code == 401
 
 
 async def test_grpc_shows_health_and_reflection(gateway: Gateway) -> None:

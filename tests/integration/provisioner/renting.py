@@ -33,12 +33,12 @@ class Rented:
     folder: Path
     prices: Mapping[tuple[str, str], float]
 
-    def settings(self) -> dict[str, str]:
-        """Written, and named as the provisioner's settings name them. The pool of this machine is empty."""
+    def settings(self, **of_aws: str) -> dict[str, str]:
+        """Written, and named as the provisioner's settings name them. The pool of this machine is empty. `of_aws`: more of its provider."""
         kinds = {kind: {"name": kind, "provider": "aws", "slots": 1, "prices": []} for kind, _ in self.prices}
         for (kind, zone), price in self.prices.items():
             kinds[kind]["prices"].append({"zone": zone, "on_demand": price})  # type: ignore[attr-defined]
-        aws = {"type": "aws", "region": REGION, "endpoint": self.ec2.url, "image": IMAGE}
+        aws = {"type": "aws", "region": REGION, "endpoint": self.ec2.url, "image": IMAGE, **of_aws}
         providers = {"site": "renting", "providers": {"aws": aws}}
         self.catalogue.write_bytes(orjson.dumps({"kinds": list(kinds.values())}))
         (self.folder / "providers.yaml").write_bytes(orjson.dumps(providers))

@@ -17,7 +17,9 @@ from shared.messages.workers import (
     Join,
     WorkerDrained,
     WorkerJoined,
+    WorkerRefused,
 )
+from shared.version import platform_version
 from tests.integration.scheduler.fake_worker import CLOCK, FakeWorker
 from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.waiting import eventually
@@ -201,6 +203,31 @@ async def test_a_join_token_admits_one_worker_once(around: Platform, workers: li
         await around.ask(GetWorkerKey(worker=WorkerId("nobody")))
     stored = await around.rows("SELECT hash FROM scheduler.join_token WHERE used_by = 'x1'")
     assert issued.token.encode() not in bytes(stored[0]["hash"])
+
+
+async def test_a_worker_of_another_version_is_refused_and_who_rented_its_machine_is_told(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
+    issued = await around.ask(IssueJoin(pool=PoolName("default")))
+    join = Join(
+        token=issued.token, worker=WorkerId("old"), user_key="U" + "B" * 55, pool=PoolName("default"),
+        address="a", version="99.0.1",
+    )  # fmt: skip
+    with pytest.raises(Rejected, match=r"this worker is muster-platform 99\.0\.1") as refused:
+        await around.ask(join)
+    assert refused.value.code == "version_mismatch"
+    await eventually(lambda: [one.worker for one in around.told(WorkerRefused)] == ["old"])
+    with pytest.raises(Rejected):
+        await around.ask(join.model_copy(update={"token": "guess", "worker": WorkerId("other")}))
+    repaired = join.model_copy(update={"version": platform_version()})
+    with pytest.raises(Rejected, match="4 GPUs were found"):
+        await around.ask(repaired.model_copy(update={"trouble": "4 GPUs were found"}))
+    assert (await around.ask(repaired)).worker == "old", (
+        "the same token serves once the right one is installed"
+    )
+    await eventually(lambda: len(around.told(WorkerRefused)) == 2)
+    told = [(one.worker, one.code) for one in around.told(WorkerRefused)]
+    assert told == [("old", "version_mismatch"), ("old", "machine_unfit")], "a guessed token tells nobody"
 
 
 async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(

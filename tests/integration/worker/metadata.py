@@ -6,6 +6,7 @@ from aiohttp import web
 
 ACTION = "/latest/meta-data/spot/instance-action"
 REBALANCE = "/latest/meta-data/events/recommendations/rebalance"
+IDENTITY = "/latest/dynamic/instance-identity"
 PREEMPTED = "/computeMetadata/v1/instance/preempted"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
+from tests.integration.worker.metadata import IDENTITY, Metadata
 from tests.support.waiting import eventually
 
 
@@ -21,6 +22,30 @@ async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable
     daemon.kill()
     daemon.start()
     await eventually(lambda: platform.observed["new"].incarnation != incarnation)
+
+
+async def test_a_rented_machine_joins_by_what_its_cloud_has_signed(
+    platform: FakePlatform, daemons: Callable[[str], Daemon], metadata: Metadata
+) -> None:
+    metadata.says[f"{IDENTITY}/document"] = "of new"
+    metadata.says[f"{IDENTITY}/signature"] = "by aws"
+    daemon = daemons("rented")
+    (daemon.directory / "identity" / "credentials.json").unlink()
+    of_cloud = {"MUSTER_WORKER__CLOUD": "aws", "MUSTER_WORKER__METADATA_URL": metadata.url}
+    daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store.url, MUSTER_WORKER__JOIN_TOKEN="", **of_cloud)
+    await eventually(lambda: "rented" in platform.observed)
+
+
+async def test_a_machine_with_fewer_gpus_than_promised_says_so_before_it_ends(
+    platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> None:
+    daemon = daemons("short")
+    (daemon.directory / "identity" / "credentials.json").unlink()
+    promised = {"MUSTER_WORKER__KIND": "cuda", "MUSTER_WORKER__SLOTS": "4096"}
+    joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store.url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
+    daemon.start(**joining, **promised)
+    assert await asyncio.to_thread(daemon.wait) == 1
+    assert any("4096 GPUs are asked for" in (one or "") for one in platform.troubles)
 
 
 async def test_a_refused_worker_says_why_and_ends(

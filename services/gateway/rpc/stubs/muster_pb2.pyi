@@ -2102,18 +2102,24 @@ class JoinToken(_message.Message):
     def __init__(self, token: _Optional[str] = ..., pool: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class JoinWorkerRequest(_message.Message):
-    __slots__ = ("worker", "user_key", "pool", "address", "version")
+    __slots__ = ("worker", "user_key", "pool", "address", "version", "trouble", "identity_document", "identity_signature")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     USER_KEY_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    TROUBLE_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     worker: str
     user_key: str
     pool: str
     address: str
     version: str
-    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+    trouble: str
+    identity_document: str
+    identity_signature: str
+    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ..., version: _Optional[str] = ..., trouble: _Optional[str] = ..., identity_document: _Optional[str] = ..., identity_signature: _Optional[str] = ...) -> None: ...
 
 class JournalEntry(_message.Message):
     __slots__ = ("position", "time", "kind", "facts")

@@ -2431,7 +2431,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def JoinWorker(self, request, context):
-        """Lets a machine join a pool: a join token in exchange for NATS credentials of its own.
+        """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own.
         REST: POST /v1/workers/join
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -22,7 +22,7 @@ from services.provisioner.drivers.aws.request import (
     AwsSite,
     run_instances,
 )
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import Identity, Machine
 from services.provisioner.drivers.pace import Throttled
 from shared.errors import Transient
 from shared.ids import WorkerId
@@ -50,8 +50,9 @@ class AwsDriver:
     lateness = timedelta(seconds=90)
     ends_strangers = True
 
-    def __init__(self, site: AwsSite, ec2: Ec2, name: str = "aws") -> None:
+    def __init__(self, site: AwsSite, ec2: Ec2, name: str = "aws", identity: Identity | None = None) -> None:
         self.name = name
+        self.identity = identity
         self._site = site
         self._ec2 = ec2
 

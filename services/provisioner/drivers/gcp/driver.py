@@ -30,6 +30,7 @@ class GcpDriver:
     most_per_intent = 100
     lateness = timedelta(seconds=60)
     ends_strangers = True
+    identity = None
 
     def __init__(self, site: GcpSite, engine: ComputeEngine, name: str = "gcp") -> None:
         self.name = name

@@ -33,6 +33,7 @@ class KubernetesDriver:
     most_per_intent = 100
     lateness = timedelta(seconds=2)
     ends_strangers = True
+    identity = None
 
     def __init__(self, site: KubernetesSite, api: ApiServer, name: str = "kubernetes") -> None:
         self.name = name

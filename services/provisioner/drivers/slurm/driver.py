@@ -69,6 +69,7 @@ class SlurmDriver:
     most_per_intent = 1000
     lateness = timedelta(seconds=5)
     ends_strangers = True
+    identity = None
 
     def __init__(self, site: SlurmSite, name: str = "slurm") -> None:
         self.name = name
