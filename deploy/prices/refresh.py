@@ -1,4 +1,4 @@
-"""What the command does: asks AWS for the prices of the catalogue's kinds, and writes the file anew. The provisioner sees that it has changed."""
+"""What the command does: asks each provider for the prices of the catalogue's kinds, and writes the file anew. The provisioner sees that it has changed."""
 
 import asyncio
 import json
@@ -7,13 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import yaml
 
 from muster.errors import Rejected, Transient
 from services.provisioner.catalogue import read_catalogue
+from services.provisioner.drivers.aws import prices as aws
 from services.provisioner.drivers.aws.connection import open_client
-from services.provisioner.drivers.aws.prices import Price, fetch_prices, open_price_list
-from services.provisioner.providers.entries import AwsEntry, read_providers
+from services.provisioner.drivers.aws.prices import open_price_list
+from services.provisioner.drivers.gcp import prices as gcp
+from services.provisioner.drivers.gcp.api import URL as COMPUTE_URL
+from services.provisioner.drivers.gcp.request import GpuOf
+from services.provisioner.drivers.gcp.tokens import Tokens
+from services.provisioner.drivers.prices import Price, read_prices
+from services.provisioner.providers.entries import (
+    AwsEntry,
+    GcpEntry,
+    KubernetesEntry,
+    ProviderEntry,
+    SlurmEntry,
+    read_providers,
+)
+from services.provisioner.providers.opening import source_of
 from shared.clock import SystemClock
 
 Entries = dict[str, Any]
@@ -21,7 +36,7 @@ Entries = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What was asked for. `provider` None: every one of AWS."""
+    """What was asked for. `provider` None: every one that tells prices."""
 
     catalogue: Path
     providers: Path
@@ -29,12 +44,20 @@ class Wish:
     dry_run: bool
 
 
-def refresh(wish: Wish, *, as_json: bool, price_list: str | None = None) -> None:
-    """Replace the prices, saying of each kind and zone what it costs now. `price_list`: where AWS's is, if not at its usual address."""
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where AWS's price list and Google's catalogue are, if not at their usual addresses."""
+
+    price_list: str | None = None
+    billing: str | None = None
+
+
+def refresh(wish: Wish, *, as_json: bool, at: At = At()) -> None:
+    """Replace the prices, saying of each kind and zone what it costs, and since when that is known."""
     text = _read(wish.catalogue)
     read_catalogue(text)  # refuses what the provisioner would refuse, before anybody is asked
     before: Entries = yaml.safe_load(text) or {}
-    found = asyncio.run(_ask(_regions(wish), before, price_list))
+    found = asyncio.run(_ask(_asked(wish), before, at))
     after = replaced(before, found)
     for provider, prices in found.items():
         for one in prices:
@@ -54,36 +77,48 @@ def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
     return {**entries, "kinds": kinds}
 
 
-def _regions(wish: Wish) -> dict[str, AwsEntry]:
+def _asked(wish: Wish) -> dict[str, ProviderEntry]:
+    """The providers that tell prices: clouds, and clusters with a file of the site's own."""
     entries = read_providers(_read(wish.providers)).providers
-    if wish.provider is not None and not isinstance(entries.get(wish.provider), AwsEntry):
-        known = ", ".join(name for name, one in entries.items() if isinstance(one, AwsEntry)) or "none"
-        message = f"{wish.providers} has no provider '{wish.provider}' of type aws"
-        raise Rejected(
-            "no_provider", message, "provider", f"there are: {known}; prices of others are written by hand"
-        )
-    return {
-        name: one
-        for name, one in entries.items()
-        if isinstance(one, AwsEntry) and wish.provider in (None, name)
-    }
+    telling = {name: one for name, one in entries.items() if _tells(one)}
+    if wish.provider is not None and wish.provider not in telling:
+        message = f"{wish.providers} has no provider '{wish.provider}' that tells prices"
+        hint = f"there are: {', '.join(telling) or 'none'}; give a cluster a file of its own (`prices`)"
+        raise Rejected("no_provider", message, "provider", hint)
+    return {name: one for name, one in telling.items() if wish.provider in (None, name)}
 
 
-async def _ask(
-    regions: Mapping[str, AwsEntry], entries: Entries, price_list: str | None
-) -> dict[str, list[Price]]:
+def _tells(entry: ProviderEntry) -> bool:
+    return isinstance(entry, AwsEntry | GcpEntry) or entry.prices is not None
+
+
+async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: At) -> dict[str, list[Price]]:
     found = {}
-    now = SystemClock().now()
-    for name, entry in regions.items():
+    for name, entry in providers.items():
         kinds = [kind["name"] for kind in entries.get("kinds", ()) if kind["provider"] == name]
-        if not kinds:
-            continue
-        async with (
-            open_client(entry.region, None, entry.endpoint) as ec2,
-            open_price_list(price_list) as prices,
-        ):
-            found[name] = await fetch_prices(ec2, prices, entry.region, kinds, now)
+        if kinds:
+            found[name] = await _prices(entry, kinds, at)
     return found
+
+
+async def _prices(entry: ProviderEntry, kinds: list[str], at: At) -> list[Price]:
+    clock = SystemClock()
+    match entry:
+        case AwsEntry():
+            async with (
+                open_client(entry.region, None, entry.endpoint) as ec2,
+                open_price_list(at.price_list) as prices,
+            ):
+                return await aws.fetch_prices(ec2, prices, entry.region, kinds, clock.now())
+        case GcpEntry():
+            async with aiohttp.ClientSession() as session:
+                tokens = Tokens(source_of(entry, gcp.BILLING_SCOPE), clock)
+                compute = f"{(entry.endpoint or COMPUTE_URL).rstrip('/')}/projects/{entry.project}"
+                catalogue = gcp.PriceCatalogue(session, tokens, compute, at.billing or gcp.BILLING_URL)
+                gpus = {kind: GpuOf(gpu.type, gpu.count) for kind, gpu in entry.gpus.items()}
+                return await gcp.fetch_prices(catalogue, kinds, gpus, clock.now().date())
+        case SlurmEntry() | KubernetesEntry():
+            return read_prices(entry.prices, kinds) if entry.prices else []
 
 
 def _entry(price: Price, taken: Mapping[str | None, float]) -> Entries:
@@ -92,20 +127,22 @@ def _entry(price: Price, taken: Mapping[str | None, float]) -> Entries:
         "on_demand": price.on_demand,
         "spot": price.spot,
         "taken_per_hour": taken.get(price.zone),
+        "as_of": price.as_of,
     }
     return {name: value for name, value in entry.items() if value is not None}
 
 
 def _said(provider: str, price: Price) -> Entries:
     places = {"provider": provider, "kind": price.kind, "zone": price.zone}
-    return {**places, "on_demand": price.on_demand, "spot": price.spot}
+    return {**places, "on_demand": price.on_demand, "spot": price.spot, "as_of": price.as_of.isoformat()}
 
 
 def _line(provider: str, price: Price) -> str:
     told = [
         f"{way} {value:.4f}" for way, value in (("on demand", price.on_demand), ("spot", price.spot)) if value
     ]
-    return f"{provider} {price.kind} in {price.zone}: {', '.join(told) or 'nothing is known'} USD an hour"
+    where = f" in {price.zone}" if price.zone else ""
+    return f"{provider} {price.kind}{where}: {', '.join(told) or 'nothing is known'} an hour, as of {price.as_of}"
 
 
 def _read(path: Path) -> str:

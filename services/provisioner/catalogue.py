@@ -1,6 +1,7 @@
 """The catalogue's file: YAML or JSON, read again when it has changed. Prices are brought there by `muster prices`, or by hand."""
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ _log = structlog.get_logger()
 
 
 class PriceEntry(BaseModel):
-    """What a kind costs in a zone; a price that is left out is not offered. `taken_per_hour`: of spot machines."""
+    """What a kind costs in a zone; a price that is left out is not offered. `taken_per_hour`: of spot machines. `as_of`: when it cost that."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -25,6 +26,7 @@ class PriceEntry(BaseModel):
     on_demand: float | None = Field(None, ge=0)
     spot: float | None = Field(None, ge=0)
     taken_per_hour: float = Field(0.0, ge=0)
+    as_of: date | None = None
 
 
 class KindEntry(BaseModel):
@@ -50,9 +52,9 @@ class KindEntry(BaseModel):
         found = []
         for price in self.prices:
             if price.on_demand is not None:
-                found.append(Offer(kind, price.zone, "on_demand", price.on_demand))
+                found.append(Offer(kind, price.zone, "on_demand", price.on_demand, 0.0, price.as_of))
             if price.spot is not None:
-                found.append(Offer(kind, price.zone, "spot", price.spot, price.taken_per_hour))
+                found.append(Offer(kind, price.zone, "spot", price.spot, price.taken_per_hour, price.as_of))
         return found
 
 

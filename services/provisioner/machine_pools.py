@@ -179,6 +179,7 @@ def _offer(offer: Offer, hold: Hold | None) -> OfferView:
         gpu=kind.gpu,
         memory_gib=kind.memory_gib,
         price_per_hour=offer.price_per_hour,
+        priced_on=offer.priced_on,
         held=f"{hold.cause.replace('_', ' ')}: {hold.reason}" if hold else None,
         held_until=hold.until if hold else None,
     )

@@ -51,10 +51,15 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
     if query.min_slots <= reach.slots:
         return Placeable(warnings=(*warnings, *lending_warnings(pool.policy, needs, reach)))
     if reach.is_final:
-        raise _never(query, reach)
+        raise _given_up(query) if pool.policy.is_closing else _never(query, reach)
     return Placeable(
         warnings=(*warnings, f"{_sentence(query, reach)} now; the trial will wait until it has grown")
     )
+
+
+def _given_up(query: ValidatePlacement) -> Rejected:
+    message = f"pool {query.pool} is being given up: its machines go as their runs end"
+    return Rejected("pool_closing", message, "resources.resource_pool", "choose another pool")
 
 
 def _never(query: ValidatePlacement, reach: Reach) -> Rejected:

@@ -57,6 +57,7 @@ class OfferView(Record):
     gpu: str | None = None
     memory_gib: float | None = None
     price_per_hour: float | None = None
+    priced_on: date | None = None
     held: str | None = None
     held_until: datetime | None = None
 

@@ -40,11 +40,11 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
 
 def offers_table(found: "Sequence[MachineOffer]") -> None:
     """What can be rented."""
-    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "held back")
+    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "priced on", "held back")
     rows = (
         (
             one.kind, one.provider, one.zone, one.purchase.replace("_", " "), one.slots, one.gpu or one.slot_kind,
-            "" if one.price_per_hour is None else number(one.price_per_hour), one.held,
+            "" if one.price_per_hour is None else number(one.price_per_hour), one.priced_on, one.held,
         )
         for one in found
     )  # fmt: skip

@@ -99,6 +99,7 @@ class MachineOffer(Resource):
     gpu: str | None = None
     memory_gib: float | None = Field(default=None, description="Of one GPU, or of a machine without.")
     price_per_hour: float | None = Field(default=None, description="None: nothing is known.")
+    priced_on: str | None = Field(default=None, description="The day of the price, as 2026-11-22.")
     held: str | None = Field(default=None, description="Why none is asked for before `held_until`.")
     held_until: datetime | None = None
 

@@ -174,4 +174,6 @@ def _render(one: messages.MachinePool) -> MachinePool:
 
 
 def _offer(one: messages.OfferView) -> MachineOffer:
-    return MachineOffer.model_validate(one.model_dump() | {"purchase": Purchase(one.purchase)})
+    priced_on = one.priced_on.isoformat() if one.priced_on else None
+    known = {"purchase": Purchase(one.purchase), "priced_on": priced_on}
+    return MachineOffer.model_validate(one.model_dump() | known)

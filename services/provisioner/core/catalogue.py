@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from difflib import get_close_matches
 from typing import Literal
 
@@ -29,7 +29,7 @@ class MachineKind:
 class Offer:
     """A kind that can be had in a zone (None where its provider has none). `price_per_hour` None: nothing is known of it.
 
-    `taken_per_hour`: how often a machine of it is taken back by the provider, as far as is known.
+    `taken_per_hour`: how often a machine of it is taken back by the provider, as far as is known. `priced_on`: the day of its price.
     """
 
     kind: MachineKind
@@ -37,6 +37,7 @@ class Offer:
     purchase: Purchase = "on_demand"
     price_per_hour: float | None = None
     taken_per_hour: float = 0.0
+    priced_on: date | None = None
 
     @property
     def price_per_slot_hour(self) -> float | None:

@@ -165,7 +165,8 @@ class JobEntry(BaseModel):
 
 
 class SlurmEntry(Entry):
-    """A Slurm cluster whose programs are installed here. `conf`: its `slurm.conf`, where it is not at its usual place."""
+    """A Slurm cluster whose programs are installed here. `conf`: its `slurm.conf`, where it is not at its usual place. `prices`: the site's own file of
+    what its machines cost, for `muster prices`."""
 
     type: Literal["slurm"]
     user: str | None = None
@@ -175,6 +176,7 @@ class SlurmEntry(Entry):
     qos: str | None = None
     time_limit: str | None = None
     log_directory: str | None = None
+    prices: Path | None = None
 
     def site(self, name: str, gateway_url: str, path: str) -> SlurmSite:
         """`path`: where Slurm's programs are looked for."""
@@ -205,7 +207,7 @@ class PodEntry(BaseModel):
 
 
 class KubernetesEntry(Entry):
-    """A namespace of a Kubernetes cluster. Without `url` it is the cluster that the provisioner itself runs in."""
+    """A namespace of a Kubernetes cluster. Without `url` it is the cluster that the provisioner itself runs in. `prices`: as of Slurm."""
 
     type: Literal["kubernetes"]
     user: str | None = None
@@ -220,6 +222,7 @@ class KubernetesEntry(Entry):
     priority_class: str | None = None
     queue: str | None = None
     spot_selector: dict[str, str] = {}
+    prices: Path | None = None
 
     def site(self, name: str, gateway_url: str) -> KubernetesSite:
         return KubernetesSite(

@@ -13,7 +13,7 @@ from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
 from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.gcp import api as gcp
 from services.provisioner.drivers.gcp.driver import GcpDriver
-from services.provisioner.drivers.gcp.tokens import AccountKey, MachineAccount, Source, Tokens
+from services.provisioner.drivers.gcp.tokens import SCOPE, AccountKey, MachineAccount, Source, Tokens
 from services.provisioner.drivers.kubernetes.api import Access, ApiServer, open_session
 from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
 from services.provisioner.drivers.looking import LookingDriver
@@ -87,7 +87,7 @@ class OpenedDrivers:
                 return AwsDriver(entry.site(entries.site, gateway_url), ec2, name, identity)
             case GcpEntry():
                 session = await stack.enter_async_context(aiohttp.ClientSession())
-                tokens = Tokens(_source_of(entry), self._clock)
+                tokens = Tokens(source_of(entry), self._clock)
                 url = entry.endpoint or gcp.URL
                 engine = gcp.ComputeEngine(session, tokens, entry.project, self._clock, self._chance, url)
                 return GcpDriver(entry.site(entries.site, gateway_url), engine, name)
@@ -113,12 +113,13 @@ def access_of(entry: KubernetesEntry) -> Access:
     return Access(POD_API, entry.token_file or POD_ACCOUNT / "token", entry.ca_file or POD_ACCOUNT / "ca.crt")
 
 
-def _source_of(entry: GcpEntry) -> Source:
+def source_of(entry: GcpEntry, scope: str = SCOPE) -> Source:
+    """Whose tokens a project is asked with, and for what."""
     if entry.key_file is None:
         return MachineAccount()
     try:
         key = orjson.loads(entry.key_file.read_bytes())
-        return AccountKey(key["client_email"], key["private_key"], key["token_uri"])
+        return AccountKey(key["client_email"], key["private_key"], key["token_uri"], scope)
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         message = f"{entry.key_file} is no key of a service account: {error!r}"
         raise Rejected("bad_providers", message, "key_file") from error

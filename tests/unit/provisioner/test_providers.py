@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from services.provisioner.catalogue import read_catalogue
+from services.provisioner.drivers.prices import read_prices
 from services.provisioner.providers.entries import AwsEntry, KubernetesEntry, SlurmEntry, read_providers
 from services.provisioner.providers.opening import POD_API, OpenedDrivers, access_of
 from shared.clock import SystemClock
@@ -48,10 +49,12 @@ def test_each_provider_is_told_where_and_how() -> None:
     assert slurm.site("prod", "https://muster.example", "/usr/bin").bootstrap.user is None
 
 
-def test_the_examples_of_the_page_are_good() -> None:
+def test_the_examples_of_the_page_are_good(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "provisioning.md").read_text()
-    _, *examples, catalogue = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    _, *examples, catalogue, own = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert len(read_catalogue(catalogue).kinds) == 2
+    (tmp_path / "own.yaml").write_text(own)
+    assert [one.on_demand for one in read_prices(tmp_path / "own.yaml", ["a100-8"])] == [9.6]
     assert len(examples) == 4
     for example in examples:
         (entry,) = read_providers(f"site: prod\nproviders:\n{example}").providers.values()

@@ -1,12 +1,17 @@
 """Pools whose machines a provider brings: what keeps it from that is told to who waits, and what it gives up goes once it is empty."""
 
+import pytest
+
 from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.indexes import open_pools
 from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.validating import validate_placement
+from shared.errors import Rejected
 from shared.ids import WorkerId
+from shared.messages.queue import ValidatePlacement
 from shared.messages.specs import Wanted
-from tests.unit.scheduler.world import POOL, World
+from tests.unit.scheduler.world import POOL, World, tenant_id
 
 
 def test_who_waits_for_machines_that_do_not_come_is_told_why():
@@ -23,6 +28,10 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
     world.worker("a"), world.want(1), world.cycle(), world.want(2)
     world.cluster.put_pool(PoolPolicy(POOL, is_closing=True, max_slots=0))
     assert POOL in open_pools(world.cluster.pools)
+    question = ValidatePlacement(pool=POOL, min_slots=2, max_slots=2)
+    with pytest.raises(Rejected, match="is being given up") as refused:
+        validate_placement(world.cluster, tenant_id(), question)
+    assert refused.value.code == "pool_closing"
     assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.exit(1), world.worker("a")
     assert POOL in open_pools(world.cluster.pools), "somebody waits"

@@ -2744,7 +2744,7 @@ class MachineKinds(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[MachineOffer, _Mapping]]] = ...) -> None: ...
 
 class MachineOffer(_message.Message):
-    __slots__ = ("kind", "provider", "zone", "purchase", "slots", "slot_kind", "gpu", "memory_gib", "price_per_hour", "held", "held_until")
+    __slots__ = ("kind", "provider", "zone", "purchase", "slots", "slot_kind", "gpu", "memory_gib", "price_per_hour", "priced_on", "held", "held_until")
     KIND_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     ZONE_FIELD_NUMBER: _ClassVar[int]
@@ -2754,6 +2754,7 @@ class MachineOffer(_message.Message):
     GPU_FIELD_NUMBER: _ClassVar[int]
     MEMORY_GIB_FIELD_NUMBER: _ClassVar[int]
     PRICE_PER_HOUR_FIELD_NUMBER: _ClassVar[int]
+    PRICED_ON_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
     HELD_UNTIL_FIELD_NUMBER: _ClassVar[int]
     kind: str
@@ -2765,9 +2766,10 @@ class MachineOffer(_message.Message):
     gpu: str
     memory_gib: float
     price_per_hour: float
+    priced_on: str
     held: str
     held_until: _timestamp_pb2.Timestamp
-    def __init__(self, kind: _Optional[str] = ..., provider: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., gpu: _Optional[str] = ..., memory_gib: _Optional[float] = ..., price_per_hour: _Optional[float] = ..., held: _Optional[str] = ..., held_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, kind: _Optional[str] = ..., provider: _Optional[str] = ..., zone: _Optional[str] = ..., purchase: _Optional[_Union[Purchase, str]] = ..., slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., gpu: _Optional[str] = ..., memory_gib: _Optional[float] = ..., price_per_hour: _Optional[float] = ..., priced_on: _Optional[str] = ..., held: _Optional[str] = ..., held_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class MachinePool(_message.Message):
     __slots__ = ("name", "of_settings", "closing", "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots", "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels", "instances", "spent", "fault", "offers")

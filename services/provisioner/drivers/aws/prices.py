@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,21 +10,12 @@ import orjson
 from aiobotocore.session import get_session
 
 from services.provisioner.drivers.aws.connection import in_our_words
+from services.provisioner.drivers.prices import Price
 from shared.errors import Rejected
 
 PRICE_LIST_REGION = "us-east-1"
 """The price list of all regions is asked there."""
 _LINUX = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Of a machine for an hour, in US dollars; None: it is not sold so, or AWS says nothing."""
-
-    kind: str
-    zone: str
-    on_demand: float | None
-    spot: float | None
 
 
 def open_price_list(endpoint: str | None = None) -> AbstractAsyncContextManager[Any]:
@@ -57,7 +47,9 @@ async def _prices(ec2: Any, price_list: Any, region: str, kinds: Sequence[str], 
     spot = await _spot(ec2, kinds, now)
     on_demand = {kind: await _on_demand(price_list, region, kind) for kind in kinds}
     return [
-        Price(kind, zone, on_demand[kind], spot.get((kind, zone))) for kind in kinds for zone in zones[kind]
+        Price(kind, zone, on_demand[kind], spot.get((kind, zone)), now.date())
+        for kind in kinds
+        for zone in zones[kind]
     ]
 
 

@@ -44,9 +44,16 @@ class AccountKey:
     email: str
     private_key: str
     token_url: str = "https://oauth2.googleapis.com/token"
+    scope: str = SCOPE
 
     async def fetch(self, session: aiohttp.ClientSession, now: datetime) -> Answer:
-        claims = {"iss": self.email, "scope": SCOPE, "aud": self.token_url, "iat": now, "exp": now + _LIFE}
+        claims = {
+            "iss": self.email,
+            "scope": self.scope,
+            "aud": self.token_url,
+            "iat": now,
+            "exp": now + _LIFE,
+        }
         content = {"grant_type": GRANT, "assertion": jwt.encode(claims, self.private_key, algorithm="RS256")}
         request = Request("POST", self.token_url, {"Content-Type": "application/json"}, content=content)
         return await exchange(session, request, "Google's token service")
