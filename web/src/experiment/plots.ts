@@ -68,8 +68,9 @@ function contour(cells: readonly SurfaceCell[]) {
       const cell = cells[dataIndex];
       if (cell === undefined) return null;
       const [[left, bottom], [right, top]] = [drawn.coord([cell.left, cell.bottom]), drawn.coord([cell.right, cell.top])];
-      // Whole pixels, one more than needed: else the ground shows between neighbours.
-      const shape = { x: Math.floor(left), y: Math.floor(top), width: Math.ceil(right - left) + 1, height: Math.ceil(bottom - top) + 1 };
+      // Whole pixels: between others the ground shows, and what lies over a neighbour is darker.
+      const [x, y] = [Math.round(left), Math.round(top)];
+      const shape = { x, y, width: Math.round(right) - x, height: Math.round(bottom) - y };
       return { type: "rect", shape, style: { fill: drawn.visual("color"), opacity: 0.35 } };
     },
     data: cells.map(({ left, bottom, value }) => [left, bottom, value]),
