@@ -23,6 +23,8 @@ from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.test_models import create_model, create_version
 from tests.integration.registry.uploads import (
+    FRESH,
+    SMALL,
     events,
     fresh,
     happened,
@@ -48,7 +50,7 @@ async def view(around: Platform, checkpoint: UUID) -> CheckpointView:
 async def trained(
     around: Platform, count: int, *, open_trial: bool = False
 ) -> tuple[Run, list[CheckpointId]]:
-    """A trial with so many checkpoints, each 700 bytes of its own beside 701 that all share; the loss falls and rises again."""
+    """A trial with so many checkpoints, each 700 bytes of its own beside others that all share; the loss falls and rises again."""
     run = around.scheduler.grant()
     await around.publish("searcher", wanted(run))
     losses = [abs(number - 2) + 0.5 for number in range(1, count + 1)]
@@ -89,7 +91,7 @@ async def test_a_dry_run_tells_what_goes_and_why_the_others_stay(around: Platfor
     dry = await around.ask(CollectCheckpoints(experiment_id=run.experiment, dry_run=True))
     assert {one.checkpoint_id for one in dry.checkpoints} == {saved[0], saved[2]}
     assert dry.kept == {"trial best": 1, "trial latest": 1, "registered": 1, "in use": 1}
-    assert (dry.count, dry.size_bytes, dry.freed_bytes) == (2, 2 * 1401, 2 * 700)
+    assert (dry.count, dry.size_bytes, dry.freed_bytes) == (2, 2 * FRESH, 2 * 700)
     assert [(await view(around, one)).state for one in saved] == ["saved"] * 6
     done = await around.ask(CollectCheckpoints(experiment_id=run.experiment))
     assert (done.count, done.freed_bytes, done.kept) == (dry.count, dry.freed_bytes, dry.kept)
@@ -147,7 +149,7 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
     async with store(around) as objects:
         await objects.put(rows[0]["key"], b"flipped")
     asked = await around.ask(VerifyCheckpoints(experiment_id=run.experiment))
-    assert (asked.checkpoints, asked.files, asked.size_bytes) == (3, 5, 3 * 700 + 701)
+    assert (asked.checkpoints, asked.files, asked.size_bytes) == (3, 5, 3 * 700 + 700 + SMALL)
     await eventually(lambda: happened(around, "corrupt", saved[2]))
     spoilt = await view(around, saved[2])
     assert spoilt.state == "corrupt" and "model.pt: 7 bytes in the store, 700" in (spoilt.reason or "")
@@ -254,14 +256,14 @@ async def test_a_tenant_stores_no_more_than_it_may(around: Platform) -> None:
     await bound(3000, 2)
     await save(around, run, 1, 10, files=files)
     await save(around, run, 2, 20, files=files | {"again": files["model.pt"]})
-    assert await used() == StorageUse(used_bytes=1401, maximum_bytes=3000), "shared contents count once"
+    assert await used() == StorageUse(used_bytes=FRESH, maximum_bytes=3000), "shared contents count once"
     late = CheckpointId(new_id(CLOCK))
     other = fresh()
     links = await around.upload(run, late, 3, 30, manifest(other))
     await send(links.files, other)
     await bound(2000, 3)
     refused = await around.commit(run, late)
-    assert refused.state == "abandoned" and "stores 1.4 kB of the 2 kB" in (refused.reason or "")
+    assert refused.state == "abandoned" and "stores 1.42 kB of the 2 kB" in (refused.reason or "")
     again = await around.upload(run, CheckpointId(new_id(CLOCK)), 4, 40, manifest(fresh()))
     assert (again.files, again.state) == ((), "abandoned")
     assert "muster checkpoint collect" in (again.reason or "")

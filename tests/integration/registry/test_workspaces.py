@@ -11,7 +11,7 @@ from tests.integration.registry.messages import submitted
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.test_media import begin, keep
-from tests.integration.registry.uploads import fresh, manifest, save
+from tests.integration.registry.uploads import FRESH, fresh, manifest, save
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -40,26 +40,26 @@ async def test_a_workspace_stores_no_more_than_it_may(around: Platform) -> None:
     await save(around, runs["vision"], 1, 10, files=files)
     await save(around, runs["vision"], 2, 20, files=files | {"again": files["model.pt"]})
     await save(around, runs["speech"], 1, 10, files=files)
-    assert await used() == {"": (1401, None), "vision": (1401, None), "speech": (1401, None)}
+    assert await used() == {"": (FRESH, None), "vision": (FRESH, None), "speech": (FRESH, None)}
     limit = {"limit_id": derived_id(DIVIDED, "vision"), "workspace": "vision"}
     for version, maximum in ((2, 2000), (1, 5)):
         bound = WorkspaceStorageLimitChanged(**limit, version=version, maximum_bytes=maximum)
         await around.publish("gateway", bound, DIVIDED)
 
     async def is_bound() -> bool:
-        return (await used())["vision"] == (1401, 2000)
+        return (await used())["vision"] == (FRESH, 2000)
 
     await eventually(is_bound)
     refused = await around.upload(runs["vision"], CheckpointId(new_id(CLOCK)), 3, 30, manifest(fresh()))
     assert (refused.files, refused.state) == ((), "abandoned")
-    assert "the workspace 'vision' stores 1.4 kB of the 2 kB" in (refused.reason or "")
+    assert "the workspace 'vision' stores 1.42 kB of the 2 kB" in (refused.reason or "")
     assert "the workspace 'vision'" in (
         (await begin(around, runs["vision"], new_id(CLOCK), b"m" * 700)).refused or ""
     )
     await keep(around, runs["vision"], ("text", "notes", 1, b"m" * 500))
-    assert (await used())["vision"] == (1901, 2000)
+    assert (await used())["vision"] == (FRESH + 500, 2000)
     await save(around, runs["speech"], 2, 20, files=fresh())
-    assert (await used())["speech"] == (2802, None)
+    assert (await used())["speech"] == (2 * FRESH, None)
     assert await around.ask(GetStorage(), OTHER_TENANT) == StorageUse(used_bytes=0)
     await around.rows(
         "UPDATE registry.checkpoints SET state = 'deleting' WHERE trial = $1 AND state = 'saved' AND step = 10",
@@ -67,13 +67,13 @@ async def test_a_workspace_stores_no_more_than_it_may(around: Platform) -> None:
     )
     async with around.registry(MUSTER_REGISTRY__COLLECT_EVERY_S="0.2"):
         await eventually(partial(_is_gone, around, runs["vision"], 10))
-        assert (await used())["vision"] == (1901, 2000), "another of its checkpoints holds them"
+        assert (await used())["vision"] == (FRESH + 500, 2000), "another of its checkpoints holds them"
         await around.rows(
             "UPDATE registry.checkpoints SET state = 'deleting' WHERE trial = $1 AND state = 'saved'",
             runs["vision"].trial,
         )
         await eventually(partial(_is_gone, around, runs["vision"], 20))
-    assert await used() == {"": (3302, None), "vision": (500, 2000), "speech": (2802, None)}
+    assert await used() == {"": (2 * FRESH + 500, None), "vision": (500, 2000), "speech": (2 * FRESH, None)}
 
 
 async def _is_gone(around: Platform, run: Run, step: int) -> bool:

@@ -18,11 +18,15 @@ from tests.integration.servers import BUCKET
 
 HTTP = urllib3.PoolManager(retries=False)
 FILES = {"model.pt": b"weights" * 1000, "optimizer/state.bin": b"moments" * 500, "empty": b""}
+SMALL = 16
+"""Bytes of the smallest file of `fresh`: so many that nobody else has sent them."""
+FRESH = 2 * 700 + SMALL
+"""Bytes of all its files."""
 
 
 def fresh(size: int = 700) -> dict[str, bytes]:
     """Files whose contents nobody has sent before, so that each gets a link."""
-    return {"model.pt": os.urandom(size), "optimizer/state.bin": os.urandom(size), "small": os.urandom(16)}
+    return {"model.pt": os.urandom(size), "optimizer/state.bin": os.urandom(size), "small": os.urandom(SMALL)}
 
 
 def manifest(files: dict[str, bytes]) -> list[FileEntry]:

@@ -166,7 +166,7 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
 LONGER = """
 import time, muster
 trial = muster.trial()
-for step in range(1, 41):
+for step in range(1, 81):
     time.sleep(0.05)
     if trial.should_checkpoint(step, validated=False):
         with trial.checkpoint(step) as folder:
@@ -177,13 +177,14 @@ for step in range(1, 41):
 async def test_a_checkpoint_is_asked_for_so_early_that_it_is_stored_within_the_period(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    """The worker tells the rank how long it took; until then nobody knows."""
+    """The worker tells the rank how long the one before took, here a second, since the store refuses it once; until then nobody knows."""
+    platform.store.puts_refused.add("step")
     code = platform.add_code(code_in(tmp_path, LONGER))
-    period = {"checkpoint_policy": "none", "checkpoint_period": 20, "checkpoint_period_unit": "batches"}
+    period = {"checkpoint_policy": "none", "checkpoint_period": 40, "checkpoint_period_unit": "batches"}
     run = platform.allocation("due early", code, (Member(worker="w1", slots=1),), spec=period)
     await platform.desire("w1", run)
     await eventually(lambda: state_of(platform, run) == "exited")
     await eventually(lambda: len(platform.saved_of(run)) == 2)
     first, second = (upload.step for upload in platform.saved_of(run))
-    assert first == 20
-    assert 30 <= second < 40
+    assert first == 40
+    assert 60 <= second < 80

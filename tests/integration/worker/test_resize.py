@@ -45,6 +45,7 @@ print("rank", trial.rank, "ended at", training.number, weights)
 """
 TRAINER = """
 import os, socket, time, torch, muster
+from contextlib import suppress
 from pathlib import Path
 from muster.torch import Trainer, batches
 from torch.utils.data import DataLoader, TensorDataset
@@ -59,7 +60,8 @@ class Told(Trainer):
         if trial.rank == 1 and Path("CUT").exists():
             Path("CUT").unlink()
             for descriptor, _ in trial._gang._exchange._sockets:
-                socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # with the first that is cut Horovod closes the others
+                    socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)
         return {"loss": train_step(model, batch), "size": trial.size}
 
 trial = muster.trial()
