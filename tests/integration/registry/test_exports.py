@@ -38,12 +38,7 @@ async def runs(around: Platform, registry: object) -> list[Run]:
     again = around.scheduler.grant(rolled_back)
     await around.restore(again)
     await around.reports(again, 1, [report(1, b=7.0)])
-
-    async def are_numbered() -> bool:
-        sql = "SELECT count(*) FROM registry.trials WHERE experiment = $1 AND number IS NOT NULL"
-        return await around.count(sql, experiment) == 2
-
-    await eventually(are_numbered)
+    await _numbered(around, experiment, 2)
     return [first, rolled_back]
 
 
@@ -96,6 +91,7 @@ async def test_a_metric_of_very_many_points_is_written_stretch_by_stretch(around
     run = around.scheduler.grant()
     await around.publish("searcher", wanted(run, trial_number=3))
     await around.reports(run, 1, [report(1, loss=1.0)])
+    await _numbered(around, run.experiment, 1)
     again = around.scheduler.grant(run)
     # Without a restore: of the steps that it reports again its own count.
     await around.reports(again, 1, [report(step, loss=-1.0) for step in (100_000, 255_000)])
@@ -169,6 +165,16 @@ async def test_another_tenant_gets_neither_points_nor_anothers_export(
     assert (await around.ask(named, OTHER_TENANT)).rows == 0
     with pytest.raises(NotFound):
         await around.ask(named.model_copy(update={"names": ("b",)}))
+
+
+async def _numbered(around: Platform, experiment: ExperimentId, trials: int) -> None:
+    """Wait until the searcher's word on so many trials has come: what has no number is not exported."""
+
+    async def are_numbered() -> bool:
+        sql = "SELECT count(*) FROM registry.trials WHERE experiment = $1 AND number IS NOT NULL"
+        return await around.count(sql, experiment) == trials
+
+    await eventually(are_numbered)
 
 
 async def written(around: Platform, question: Export) -> Exported:
