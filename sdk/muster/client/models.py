@@ -631,32 +631,6 @@ class Explanation(Resource):
     )
 
 
-class EventKind(StrEnum):
-    """What changed."""
-
-    EXPERIMENT = "experiment"
-    TRIAL = "trial"
-    RUN = "run"
-    CHECKPOINT = "checkpoint"
-    MODEL = "model"
-    VERSION = "version"
-    BUDGET = "budget"
-    REQUEST = "request"
-
-
-class Event(Resource):
-    """One change of an entity of the caller's tenant, with its whole state after it."""
-
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
-    time: datetime
-    kind: EventKind
-    change: str = Field(description="A past participle, such as `changed` or `granted`.")
-    entity: UUID
-    experiment: UUID | None = None
-    version: int
-    resource: JsonObject
-
-
 class Code(Resource):
     """A stored code snapshot."""
 
@@ -700,6 +674,32 @@ class Deletion(Resource):
     )
     created_at: datetime
     ended_at: datetime | None = None
+
+
+class EventKind(StrEnum):
+    """What changed."""
+
+    EXPERIMENT = "experiment"
+    TRIAL = "trial"
+    RUN = "run"
+    CHECKPOINT = "checkpoint"
+    MODEL = "model"
+    VERSION = "version"
+    BUDGET = "budget"
+    REQUEST = "request"
+
+
+class Event(Resource):
+    """One change of an entity of the caller's tenant, with its whole state after it."""
+
+    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    time: datetime
+    kind: EventKind
+    change: str = Field(description="A past participle, such as `changed` or `granted`.")
+    entity: UUID
+    experiment: UUID | None = None
+    version: int
+    resource: JsonObject
 
 
 class ExperimentBudget(Resource):

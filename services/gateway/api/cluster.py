@@ -1,7 +1,6 @@
 """Workers, the queue and its reasons as users and operators see them."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -267,40 +266,3 @@ class Explanation(Resource):
     expected_start: ExpectedStart | None = Field(
         default=None, description="Missing where too few runs have ended to tell."
     )
-
-
-class EventKind(StrEnum):
-    """What changed."""
-
-    EXPERIMENT = "experiment"
-    TRIAL = "trial"
-    RUN = "run"
-    CHECKPOINT = "checkpoint"
-    MODEL = "model"
-    VERSION = "version"
-    BUDGET = "budget"
-    REQUEST = "request"
-
-
-class Event(Resource):
-    """One change of an entity of the caller's tenant, with its whole state after it."""
-
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
-    time: datetime
-    kind: EventKind
-    change: str = Field(description="A past participle, such as `changed` or `granted`.")
-    entity: UUID
-    experiment: UUID | None = None
-    version: int
-    resource: JsonObject
-
-
-class WatchEventsRequest(Request):
-    """All changes from `after` on, in order and without a gap; without `after` from now on."""
-
-    after: Annotated[str | None, Field(max_length=200)] = None
-    kind: Annotated[list[EventKind], Field(max_length=8)] = Field(
-        default=[],
-        description="None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.",
-    )
-    experiment: Annotated[str | None, Field(min_length=1, max_length=200)] = None

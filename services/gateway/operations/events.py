@@ -5,7 +5,7 @@ from functools import partial
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.api.cluster import Event, EventKind, WatchEventsRequest
+from services.gateway.api.events import Event, EventKind, WatchEventsRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.render import render_event

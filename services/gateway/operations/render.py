@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from services.gateway.api import checkpoints, cluster, logs, metrics, trials
+from services.gateway.api import checkpoints, events, logs, metrics, trials
 from shared.messages.checkpoints import CheckpointView, FileLinks
 from shared.messages.experiments import FrontTrial, TrialChanged
 from shared.messages.logs import StoredLine
@@ -161,11 +161,11 @@ def render_download(found: FileLinks) -> checkpoints.Download:
     return checkpoints.Download(checkpoint=found.checkpoint_id, step=found.step, files=files)
 
 
-def render_event(row: Row, cursor: str) -> cluster.Event:
-    return cluster.Event(
+def render_event(row: Row, cursor: str) -> events.Event:
+    return events.Event(
         id=cursor,
         time=row.at,
-        kind=cluster.EventKind(row.kind),
+        kind=events.EventKind(row.kind),
         change=row.change,
         entity=row.entity,
         experiment=row.experiment,

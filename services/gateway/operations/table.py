@@ -10,6 +10,7 @@ from services.gateway.api import (
     cluster,
     code,
     deletions,
+    events,
     experiments,
     exports,
     lineage,
@@ -90,11 +91,9 @@ from services.gateway.operations.operation import Idempotency, Operation, RateCl
 
 READ_EXPERIMENT, WRITE_EXPERIMENT = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 READ_MODEL, WRITE_MODEL = Permission.MODEL_READ, Permission.MODEL_WRITE
-APPROVE_MODEL = Permission.MODEL_APPROVE
-DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
+APPROVE_MODEL, DOWNLOAD = Permission.MODEL_APPROVE, Permission.CHECKPOINT_DOWNLOAD
 SEE_ACCESS, GRANT, MANAGE_ACCESS = Permission.ACCESS_READ, Permission.ACCESS_GRANT, Permission.ACCESS_MANAGE
-POLICY = Permission.POLICY_MANAGE
-WEBHOOKS = Permission.WEBHOOK_MANAGE
+POLICY, WEBHOOKS = Permission.POLICY_MANAGE, Permission.WEBHOOK_MANAGE
 CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
 LOOK = Audited.LOOK
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
@@ -229,7 +228,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListInstances", "GET", "/v1/instances", cluster.ListInstancesRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
     Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),
-    Operation("WatchEvents", "GET", "/v1/events", cluster.WatchEventsRequest, cluster.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
+    Operation("WatchEvents", "GET", "/v1/events", events.WatchEventsRequest, events.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
     # what takes longer than a request waits
     Operation("ListOperations", "GET", "/v1/operations", operations.ListOperationsRequest, operations.LongOperationPage, Permission.SELF, SAFE, long_handlers.list_operations),
     Operation("GetOperation", "GET", "/v1/operations/{operation}", operations.OperationRequest, operations.LongOperation, Permission.SELF, SAFE, long_handlers.get_operation),

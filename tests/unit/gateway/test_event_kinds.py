@@ -2,7 +2,7 @@
 
 from unittest.mock import Mock
 
-from services.gateway.api.cluster import EventKind
+from services.gateway.api.events import EventKind
 from services.gateway.handlers import handlers_of
 from services.gateway.operations.events import USUAL
 from shared.messages.base import Event

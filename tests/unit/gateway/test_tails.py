@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
-from services.gateway.api.cluster import Event, EventKind
+from services.gateway.api.events import Event, EventKind
 from services.gateway.feed import Feed, View
 from services.gateway.tails import KEPT, Page, Tail, Tails, Told, Waiting
 from shared.ids import TenantId
