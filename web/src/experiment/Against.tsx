@@ -1,6 +1,6 @@
 import { Button } from "@/parts/Button";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 
 /** Which other experiment this one is held against; the address keeps it, for config and code alike. */
 export function Against({ search, onSearch }: Pick<TabProps, "search" | "onSearch">) {

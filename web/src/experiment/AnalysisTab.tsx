@@ -11,8 +11,8 @@ import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Card } from "@/parts/Page";
 import { isOdd, metricColumn, numberOf, useRows } from "@/training/rows";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
-import { varying } from "./Overview";
+import type { TabProps } from "./tab";
+import { varying } from "./varying";
 import { parallel, pareto, scatter, shares } from "./plots";
 
 const Plot = lazy(() => import("@/charts/Plot"));

@@ -7,7 +7,7 @@ import { State } from "@/parts/State";
 import { trialQuery } from "@/training/queries";
 import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
-import { varying } from "./Overview";
+import { varying } from "./varying";
 
 /** The best trial's hyperparameters, those that vary first. */
 export function BestCard({ experiment }: { experiment: ExperimentDetail }) {

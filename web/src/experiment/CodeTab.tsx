@@ -1,7 +1,7 @@
 import { lazy } from "react";
 import { Against } from "./Against";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 
 const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
 

@@ -9,7 +9,7 @@ import { experimentQuery } from "@/training/queries";
 import { differences, sayValue } from "@/training/values";
 import { Against } from "./Against";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 
 /** The config as it was sent, what it says in full, and in what it differs from another experiment's. */
 export function ConfigTab({ experiment, search, onSearch }: TabProps) {

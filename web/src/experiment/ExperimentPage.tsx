@@ -13,14 +13,9 @@ import { LogsTab } from "./LogsTab";
 import { Overview } from "./Overview";
 import type { ExperimentSearch } from "./search";
 import { SearchTab } from "./SearchTab";
+import type { TabProps } from "./tab";
 import { TimelineTab } from "./TimelineTab";
 import { TrialsTab } from "./TrialsTab";
-
-export interface TabProps {
-  experiment: ExperimentDetail;
-  search: ExperimentSearch;
-  onSearch: (next: ExperimentSearch) => void;
-}
 
 const PARTS: readonly Part<TabProps>[] = [
   { name: "", label: "Overview", body: Overview },

@@ -7,7 +7,7 @@ import { State } from "@/parts/State";
 import { isOdd, type Metric, type TrialRow } from "@/training/rows";
 import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
-import { varying } from "./Overview";
+import { varying } from "./varying";
 
 interface LeadersProps {
   experiment: ExperimentDetail;

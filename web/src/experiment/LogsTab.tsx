@@ -1,5 +1,5 @@
 import { LogView } from "@/logs/LogView";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 
 /** The last lines of each trial, and what all of them write. */
 export function LogsTab({ experiment, search, onSearch }: TabProps) {

@@ -7,13 +7,14 @@ import { metricColumn, metricsAmong, metricWord, readMetric, useRows, type Metri
 import { BestCard } from "./BestCard";
 import { Curves } from "./Curves";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 import { Figures } from "./Figures";
 import { Leaders } from "./Leaders";
 import { BestSoFar } from "./BestSoFar";
+import { varying } from "./varying";
 
 /** So many trials' curves are drawn; the best of more. */
-export const MOST_CURVES = 2000;
+const MOST_CURVES = 2000;
 
 export function Overview({ experiment, search, onSearch }: TabProps) {
   const reference = String(experiment.number);
@@ -58,11 +59,4 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
 function columnsOf(config: Record<string, unknown>, metric: Metric, own: Metric): string[] {
   const stats = [metric, own].flatMap((one) => [metricColumn(one, "last"), metricColumn(one, "last_step")]);
   return [...new Set(["best", "ended", ...varying(config).map((name) => `hparams.${name}`), ...stats])];
-}
-
-/** The names of the hyperparameters that a search varies, in the order of the config. */
-export function varying(config: Record<string, unknown>): string[] {
-  const space = (config.hyperparameters ?? {}) as Record<string, { type?: string } | undefined>;
-  const found = Object.entries(space).filter(([, one]) => one !== null && typeof one === "object" && one?.type !== "const");
-  return found.map(([name]) => name);
 }

@@ -6,7 +6,7 @@ import { keys } from "@/api/keys";
 import { formatNumber } from "@/parts/format";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 import { rungsOf, type Rung } from "./rungs";
 import css from "./Search.module.css";
 

@@ -12,7 +12,7 @@ import { useNow } from "@/parts/Time";
 import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
 import { checkpointsQuery } from "@/training/queries";
 import { usePhases } from "@/training/usePhases";
-import type { TabProps } from "./ExperimentPage";
+import type { TabProps } from "./tab";
 import css from "./Timeline.module.css";
 
 const ROW_PX = 32;

@@ -10,8 +10,8 @@ import { Elapsed } from "@/parts/Time";
 import { isOdd, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
 import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
-import type { TabProps } from "./ExperimentPage";
-import { varying } from "./Overview";
+import type { TabProps } from "./tab";
+import { varying } from "./varying";
 
 /** All trials by hyperparameters and results, filtered and sorted by the API's own language. */
 export function TrialsTab({ experiment, search, onSearch }: TabProps) {

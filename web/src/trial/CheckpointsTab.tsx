@@ -11,7 +11,7 @@ import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { checkpointsQuery } from "@/training/queries";
 import css from "./Trial.module.css";
-import type { TrialTabProps } from "./TrialPage";
+import type { TrialTabProps } from "./tab";
 
 /** The trial's checkpoints, and the files of the one that is open. */
 export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {

@@ -1,5 +1,5 @@
 import { LogView } from "@/logs/LogView";
-import type { TrialTabProps } from "./TrialPage";
+import type { TrialTabProps } from "./tab";
 
 /** What the trial's ranks wrote, as they write it. */
 export function LogsTab({ trial, search, onSearch }: TrialTabProps) {

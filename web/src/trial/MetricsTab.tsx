@@ -18,7 +18,7 @@ import { About } from "./About";
 import { summariesQuery } from "./queries";
 import type { TrialSearch } from "./search";
 import css from "./Trial.module.css";
-import type { TrialTabProps } from "./TrialPage";
+import type { TrialTabProps } from "./tab";
 
 type Summary = Resource<"MetricSummary">;
 

@@ -11,7 +11,7 @@ import type { Phase } from "@/training/phases";
 import { checkpointsQuery, experimentQuery } from "@/training/queries";
 import { usePhases } from "@/training/usePhases";
 import css from "./Trial.module.css";
-import type { TrialTabProps } from "./TrialPage";
+import type { TrialTabProps } from "./tab";
 
 /** When it waited, started and trained, and where its checkpoints fell: one row for each wait and each run. */
 export function RunsTab({ trial }: TrialTabProps) {

@@ -9,13 +9,8 @@ import { MetricsTab } from "./MetricsTab";
 import { useTrial } from "./queries";
 import { RunsTab } from "./RunsTab";
 import type { TrialSearch } from "./search";
+import type { TrialTabProps } from "./tab";
 import css from "./Trial.module.css";
-
-export interface TrialTabProps {
-  trial: Trial;
-  search: TrialSearch;
-  onSearch: (next: TrialSearch) => void;
-}
 
 const PARTS: readonly Part<TrialTabProps>[] = [
   { name: "", label: "Metrics", body: MetricsTab },
