@@ -29,7 +29,10 @@ AFTER_BEGIN = faults.register("deleting.after_begin")
 AFTER_ROWS = faults.register("deleting.after_rows")
 AT_ONCE = 2_000
 """Rows in one transaction."""
-EVERY = timedelta(seconds=2)
+EVERY = timedelta(seconds=15)
+"""Who hears the command looks at once; this finds what a replica that died has left."""
+_AGAIN = timedelta(seconds=2)
+"""While something cannot go yet."""
 _DOOMED_AT_ONCE = 100
 _SIDE_BY_SIDE = 2
 _TABLES = """
@@ -147,8 +150,8 @@ class Deleting:
 
         unit.then(wake)
 
-    async def carry_out(self) -> None:
-        """One round: everything that is doomed and can go."""
+    async def carry_out(self) -> timedelta | None:
+        """One round: everything that is doomed and can go. Returns when to come back for what cannot yet; None where there was nothing."""
         async with self._units.reading() as connection:
             found = await Driver.of(connection).fetch(
                 "SELECT operation, tenant, scope, target, workspace, is_forced, by"
@@ -160,6 +163,7 @@ class Deleting:
         for failure in ends:  # it has held up no other
             if isinstance(failure, BaseException):
                 raise failure
+        return _AGAIN if doomed else None
 
     async def _end(self, doomed: Doomed, turns: asyncio.Semaphore) -> None:
         async with turns:
