@@ -42,9 +42,13 @@ class Line:
 
     async def request(self, request: WorkerRequest[R], timeout_s: float = 5.0) -> R:
         """Ask the owner. Raises as `Bus.request`; Transient while there is no connection yet."""
+        return await self.send(type(request), request.to_bytes(), timeout_s)
+
+    async def send(self, kind: type[WorkerRequest[R]], payload: bytes, timeout_s: float = 5.0) -> R:
+        """Ask with what is a request's JSON already; raises as `request`."""
         if self._bus is None:
             raise Transient("the worker is not connected yet", retry_after_s=0.2)
-        return await self._bus.request(request, self._worker, timeout_s)
+        return await self._bus.send(kind, payload, self._worker, timeout_s)
 
     async def run(self, on_connected: Callable[[Bus], Awaitable[None]]) -> None:
         """Connect, tell, and keep the credentials fresh for ever.

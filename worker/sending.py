@@ -35,43 +35,38 @@ class RegistryLine:
 
 
 def report_sender(kept: KeptRun, line: Line) -> Send:
-    head = _head(kept, "reports")
     trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
+    send_plainly = _sender(ReportBatch, "reports", kept, line, trace)
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
-        batch = ReportBatch.from_bytes(_join(head, first, payloads, trace.encode()))
         if first > 1:
-            return await line.request(batch, timeout_s=REQUEST_S)
+            return await send_plainly(first, payloads)
         with telemetry.span("send first report", parent=trace_of(kept), run=kept.run.run_id):
-            return await line.request(batch, timeout_s=REQUEST_S)
+            return await send_plainly(first, payloads)
 
     return send
 
 
 def log_sender(kept: KeptRun, line: Line) -> Send:
-    return _plain_sender(LogBatch, "logs", kept, line)
+    return _sender(LogBatch, "logs", kept, line)
 
 
 def profile_sender(kept: KeptRun, line: Line) -> Send:
-    return _plain_sender(ProfileBatch, "profile", kept, line)
+    return _sender(ProfileBatch, "profile", kept, line)
 
 
 def trace_of(kept: KeptRun) -> dict[str, str]:
     return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
 
 
-def _plain_sender(batch: type[LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: Line) -> Send:
-    head = _head(kept, stream)
+def _sender(
+    kind: type[ReportBatch | LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: Line, extra: str = ""
+) -> Send:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
+    tail = f"]{extra}}}".encode()
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
-        return await line.request(batch.from_bytes(_join(head, first, payloads, b"")), timeout_s=REQUEST_S)
+        payload = b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), tail))
+        return await line.send(kind, payload, timeout_s=REQUEST_S)
 
     return send
-
-
-def _head(kept: KeptRun, stream: str) -> bytes:
-    return f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
-
-
-def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:
-    return b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), b"]", extra, b"}"))

@@ -4,15 +4,17 @@ What is refused is left out and named in the reply; the rest is kept and the mar
 something that will not be taken. A refused part of a validation never takes its number away: the searcher waits for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from services.registry.core.chunks import Point
+from services.registry.core.arrivals import Arrivals, Arrived
 from services.registry.core.logs.lines import Line
 from services.registry.core.names import (
     METRICS_PER_REPORT,
     VALIDATION_GROUP,
     Refusal,
+    SeriesName,
     refuse_metric_name,
     refuse_report,
 )
@@ -37,7 +39,7 @@ class Incoming:
     worker: WorkerId
     sent: Sent
     trace: Mapping[str, str]
-    points: dict[tuple[str, str], list[Point]] = field(default_factory=dict)
+    points: dict[SeriesName, Arrived] = field(default_factory=dict)
     validations: list[Validation] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -54,14 +56,16 @@ def read_batch(batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Ma
     incoming = Incoming(facts, worker, sent, trace)
     if isinstance(batch, ReportBatch):
         incoming.refusals.extend(Refusal("not_a_number", reason) for reason in batch.unreadable)
+    arrivals = Arrivals(partial(_taken, incoming))
     for seq, record in enumerate(batch.records, start=batch.first):
         match record:
+            case Report():
+                _take_report(incoming, arrivals, seq, record)
             case LogLine():
                 incoming.lines.append(_line(record))
-            case Report():
-                _take_report(incoming, seq, record)
             case Validation():
-                _take_validation(incoming, seq, record)
+                _take_validation(incoming, arrivals, seq, record)
+    incoming.points = arrivals.series()
     return incoming
 
 
@@ -69,47 +73,41 @@ def _line(record: LogLine) -> Line:
     return Line(record.rank, record.stream, record.level, record.time_ms, record.text[:LINE_CHARACTERS])
 
 
-def _take_report(incoming: Incoming, seq: int, report: Report) -> None:
-    refusal = _refuse_numbers(report.step, report.time_ms) or refuse_metric_name(report.group)
-    if refusal:
+def _take_report(incoming: Incoming, arrivals: Arrivals, seq: int, report: Report) -> None:
+    if refusal := _refuse_numbers(report.step, report.time_ms):
         incoming.refusals.append(refusal)
         return
-    _take_values(incoming, seq, report.group, report, _allowed(incoming, report.values))
+    arrivals.take(seq, report.group, report.step, report.time_ms, report.values)
 
 
-def _take_validation(incoming: Incoming, seq: int, validation: Validation) -> None:
+def _take_validation(incoming: Incoming, arrivals: Arrivals, seq: int, validation: Validation) -> None:
     if incoming.worker != incoming.facts.chief:
         incoming.refusals.append(
             Refusal("not_rank_0", f"Worker {incoming.worker} has no rank 0: {_OF_RANK_0}")
         )
         return
-    if refusal := _refuse_numbers(validation.step, validation.time_ms, validation.number):
+    step, time_ms, values = validation.step, validation.time_ms, validation.values
+    if refusal := _refuse_numbers(step, time_ms, validation.number):
         incoming.refusals.append(refusal)
         return
-    allowed = _allowed(incoming, validation.values)
-    if len(allowed) < len(validation.values):
+    taken = arrivals.take(seq, VALIDATION_GROUP, step, time_ms, values)
+    if len(taken) < len(values):
+        allowed = {name: value for name, value in values.items() if name in taken}
         validation = validation.model_copy(update={"values": allowed})
     incoming.validations.append(validation)
-    _take_values(incoming, seq, VALIDATION_GROUP, validation, allowed)
 
 
-def _take_values(
-    incoming: Incoming, seq: int, group: str, record: Report | Validation, values: Mapping[str, float]
-) -> None:
-    for name, value in values.items():
-        incoming.points.setdefault((group, name), []).append((seq, record.step, record.time_ms, value))
-
-
-def _allowed(incoming: Incoming, values: dict[str, float]) -> dict[str, float]:
-    """The values whose names may be; the first ones where there are too many."""
-    if refusal := refuse_report(len(values)):
+def _taken(incoming: Incoming, group: str, names: Sequence[str]) -> frozenset[str]:
+    """Those metrics of a report whose names may be; the first ones where there are too many."""
+    if refusal := refuse_metric_name(group):
         incoming.refusals.append(refusal)
-        values = dict(list(values.items())[:METRICS_PER_REPORT])
-    refused = {name: refusal for name in values if (refusal := refuse_metric_name(name))}
-    if not refused:
-        return values
+        return frozenset()
+    if refusal := refuse_report(len(names)):
+        incoming.refusals.append(refusal)
+    first = names[:METRICS_PER_REPORT]
+    refused = {name: refusal for name in first if (refusal := refuse_metric_name(name))}
     incoming.refusals.extend(refused.values())
-    return {name: value for name, value in values.items() if name not in refused}
+    return frozenset(first) - refused.keys()
 
 
 def _refuse_numbers(step: int, time_ms: int, number: int = 1) -> Refusal | None:

@@ -166,7 +166,7 @@ class Reports:
                 if (number := known.get(key)) is None:
                     continue
                 chunks.extend(chunks_of(number, points))
-                if summary := summarise(current_points(points, one.moved.superseded_after)):
+                if summary := summarise(*current_points(points, one.moved.superseded_after)):
                     summaries.append((number, summary))
         if chunks:
             await reports.save_chunks(driver, tenant, unit.now.date(), chunks, summaries)

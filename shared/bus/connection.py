@@ -158,8 +158,14 @@ class Bus:
 
     async def request(self, request: WorkerRequest[R], worker: WorkerId, timeout_s: float = 5.0) -> R:
         """A worker's request to its owner; raises like `ask`."""
-        message = await self._request(request.subject(worker), request.to_bytes(), {}, timeout_s)
-        return request.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
+        return await self.send(type(request), request.to_bytes(), worker, timeout_s)
+
+    async def send(
+        self, kind: type[WorkerRequest[R]], payload: bytes, worker: WorkerId, timeout_s: float = 5.0
+    ) -> R:
+        """The same of a request that is JSON already."""
+        message = await self._request(kind.subject(worker), payload, {}, timeout_s)
+        return kind.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
     async def desire(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
         """Sends a worker its desired set; the answer is what it has."""

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from services.registry.core.arrivals import Arrived
 from services.registry.core.downsample import EXTREMES, choose_extremes
 
 MOST_POINTS = 4_096
@@ -28,8 +29,6 @@ _PLAIN, _PACKED = b"\x00", b"\x01"
 _LEVEL = 1
 """The higher levels of zlib save 3 % for three times the time: what is left is the noise of the values."""
 
-Point = tuple[int, int, int, float]
-"""Record number, step, milliseconds, value."""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -47,14 +46,13 @@ class Columns:
         return len(self.steps)
 
     @classmethod
-    def of(cls, points: Sequence[Point]) -> Self:
+    def of(cls, points: Arrived) -> Self:
         """The same points in columns."""
-        seqs, steps, times_ms, values = zip(*points, strict=True) if points else ((), (), (), ())
         return cls(
-            np.array(seqs, dtype=np.int64),
-            np.array(steps, dtype=np.int64),
-            np.array(times_ms, dtype=np.int64),
-            np.array(values, dtype=np.float64),
+            np.array(points.seqs, dtype=np.int64),
+            np.array(points.steps, dtype=np.int64),
+            np.array(points.times_ms, dtype=np.int64),
+            np.array(points.values, dtype=np.float64),
         )
 
     def take(self, places: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Columns":
@@ -110,11 +108,12 @@ def is_long(count: int, most: int) -> bool:
     return count >= most * ROLLED_UP * EXTREMES
 
 
-def to_plain(points: Sequence[Point]) -> bytes:
+def to_plain(points: Arrived) -> bytes:
     """The bytes of a few points, as quick to write as can be: big-endian columns, as Postgres's own `int8send` makes them."""
-    seqs, steps, times_ms, values = zip(*points, strict=True)
     count = len(points)
-    return pack(f">c{3 * count}q{count}d", _PLAIN, *seqs, *steps, *times_ms, *values)
+    return pack(
+        f">c{3 * count}q{count}d", _PLAIN, *points.seqs, *points.steps, *points.times_ms, *points.values
+    )
 
 
 def to_packed(points: Columns) -> bytes:

@@ -1,7 +1,7 @@
 """What a series amounts to: count, least, greatest, mean, last and best. Merged, never recomputed from all points."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -42,21 +42,26 @@ class Summary:
         return self.least if smaller_is_better else self.greatest
 
 
-def summarise(points: Iterable[tuple[int, float]]) -> Summary | None:
-    """Return the summary of (step, value) pairs in the order of their reporting; None for none."""
-    count = finite = last_step = first_step = 0
-    least, greatest, total, last = math.inf, -math.inf, 0.0, math.nan
-    for step, value in points:
-        if count == 0 or step >= last_step:
-            last, last_step = value, step
-        if count == 0 or step < first_step:
-            first_step = step
-        count += 1
-        if math.isfinite(value):
-            finite += 1
-            total += value
-            least, greatest = min(least, value), max(greatest, value)
-    return Summary(count, finite, least, greatest, total, last, last_step, first_step) if count else None
+def summarise(steps: Sequence[int], values: Sequence[float]) -> Summary | None:
+    """Return the summary of points in the order of their reporting; None for none."""
+    if not steps:
+        return None
+    finite, total = values, sum(values, 0.0)
+    if not math.isfinite(total):
+        finite = [value for value in values if math.isfinite(value)]
+        total = sum(finite, 0.0)
+    last_step = max(steps)
+    from_the_end = 0 if steps[-1] == last_step else steps[::-1].index(last_step)
+    return Summary(
+        count=len(values),
+        finite=len(finite),
+        least=min(finite, default=math.inf),
+        greatest=max(finite, default=-math.inf),
+        total=total,
+        last=values[-1 - from_the_end],
+        last_step=last_step,
+        first_step=min(steps),
+    )
 
 
 def summarise_sorted(steps: NDArray[np.int64], values: NDArray[np.float64]) -> Summary | None:

@@ -14,13 +14,14 @@ from shared.messages.retention import GetRetention, RetentionRule, SetRetention
 from tests.integration.registry.messages import report
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
+from tests.support.points import arrived
 from tests.support.waiting import eventually
 
 OLD = CLOCK.now().date() - timedelta(days=20)
 TENANT = TenantId(derived_id(DEFAULT_TENANT, "ruled"))
 CHUNKS = 200
 """More points than are thinned together."""
-POINTS = [(step, step, step, 5.0 if step == 777 else 1.0) for step in range(1, 3_001)]
+POINTS = arrived((step, step, step, 5.0 if step == 777 else 1.0) for step in range(1, 3_001))
 
 
 DAYS = {

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from services.registry.core.arrivals import Arrived
 from services.registry.core.chunks import (
     MOST_POINTS,
     ROLLED_UP,
     Columns,
-    Point,
     from_bytes,
     is_long,
     join,
@@ -22,9 +22,10 @@ from services.registry.core.chunks import (
     to_plain,
 )
 from services.registry.core.downsample import choose_points
+from tests.support.points import arrived
 
 _INT = st.integers(-(2**63), 2**63 - 1)
-_POINTS = st.lists(st.tuples(_INT, _INT, _INT, st.floats()), min_size=1, max_size=40)
+_POINTS = st.lists(st.tuples(_INT, _INT, _INT, st.floats()), min_size=1, max_size=40).map(arrived)
 
 
 def _bits(points: Columns) -> list[tuple[int, int, int, bytes]]:
@@ -35,7 +36,7 @@ def _bits(points: Columns) -> list[tuple[int, int, int, bytes]]:
 
 
 @given(_POINTS)
-def test_points_come_back_bit_for_bit(points: list[Point]) -> None:
+def test_points_come_back_bit_for_bit(points: Arrived) -> None:
     columns = Columns.of(points)
     assert _bits(from_bytes(to_plain(points))) == _bits(columns)
     assert _bits(from_bytes(to_packed(columns))) == _bits(columns)
@@ -43,13 +44,13 @@ def test_points_come_back_bit_for_bit(points: list[Point]) -> None:
 
 def test_plain_points_are_as_postgres_makes_them_of_rows() -> None:
     """The migration writes them: a zero, then big-endian columns."""
-    assert to_plain([(1, 2, 3, 0.5), (4, 5, 6, -1.0)]) == b"\x00" + struct.pack(
+    assert to_plain(arrived([(1, 2, 3, 0.5), (4, 5, 6, -1.0)])) == b"\x00" + struct.pack(
         ">6q2d", 1, 4, 2, 5, 3, 6, 0.5, -1.0
     )
 
 
 def test_a_step_s_points_stay_in_the_order_of_their_reports() -> None:
-    points = Columns.of([(3, 7, 0, 30.0), (1, 7, 0, 10.0), (2, 1, 0, 20.0)]).sorted()
+    points = Columns.of(arrived([(3, 7, 0, 30.0), (1, 7, 0, 10.0), (2, 1, 0, 20.0)])).sorted()
     assert points.values.tolist() == [20.0, 10.0, 30.0]
 
 

@@ -4,6 +4,7 @@ from hypothesis import given, strategies as st
 
 from services.registry.core.chunks import Columns
 from services.registry.core.following import Place, Reported, choose_new, has_missed, recount
+from tests.support.points import Row, arrived
 
 Record = tuple[int, int, dict[str, float]]
 """Run, step, values."""
@@ -11,7 +12,7 @@ Record = tuple[int, int, dict[str, float]]
 
 def series_of(records: list[Record], from_run: int = 0, from_step: int = -(2**63)) -> list[Reported]:
     """As the store reads them: of the first run what lies from a step on."""
-    points: dict[tuple[int, str], list[tuple[int, int, int, float]]] = {}
+    points: dict[tuple[int, str], list[Row]] = {}
     for seq, (run, step, values) in enumerate(records, 1):
         for name, value in values.items():
             points.setdefault((run, name), []).append((seq, step, 1_000 + seq, value))
@@ -21,7 +22,7 @@ def series_of(records: list[Record], from_run: int = 0, from_step: int = -(2**63
             "training",
             name,
             len(several),
-            Columns.of([point for point in several if run > from_run or point[1] >= from_step]),
+            Columns.of(arrived(point for point in several if run > from_run or point[1] >= from_step)),
         )
         for (run, name), several in points.items()
         if run >= from_run

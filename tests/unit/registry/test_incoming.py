@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from services.registry.core.names import METRICS_PER_REPORT
+from services.registry.core.arrivals import Arrived
+from services.registry.core.names import METRICS_PER_REPORT, refuse_metric_name
 from services.registry.incoming import Incoming, read_batch
 from shared.ids import DEFAULT_TENANT, ExperimentId, RunId, TrialId, WorkerId, derived_id
 from shared.messages.reports import JournalRecord, LogLine, Report, ReportBatch, Validation
@@ -36,8 +37,8 @@ def report(**values: float) -> Report:
 def test_records_become_points_of_series_numbered_as_in_the_journal() -> None:
     incoming = read(report(loss=1.0), Validation(number=1, step=8, time_ms=80, values={"loss": 2.0}), first=5)
     assert incoming.points == {
-        ("training", "loss"): [(5, 7, 70, 1.0)],
-        ("validation", "loss"): [(6, 8, 80, 2.0)],
+        ("training", "loss"): Arrived([5], [7], [70], [1.0]),
+        ("validation", "loss"): Arrived([6], [8], [80], [2.0]),
     }
     assert (incoming.sent.first, incoming.sent.after) == (5, 7)
     assert [validation.number for validation in incoming.validations] == [1]
@@ -84,7 +85,8 @@ def test_what_is_no_number_is_left_out_with_the_reason_and_nothing_else_is() -> 
     ]
     payload = json.dumps({"run_id": str(RUN), "first": 1, "records": records}).encode()
     incoming = read_batch(ReportBatch.from_bytes(payload), FACTS, WORKER, {})
-    assert [point[:2] for point in incoming.points["training", "loss"]] == [(1, 1), (5, 3)]
+    loss = incoming.points["training", "loss"]
+    assert (loss.seqs, loss.steps) == ([1, 5], [1, 3])
     assert list(incoming.points) == [("training", "loss"), ("training", "accuracy")]
     assert (incoming.sent.after, [one.number for one in incoming.validations]) == (6, [1])
     assert {refusal.code for refusal in incoming.refusals} == {"not_a_number"}
@@ -103,8 +105,36 @@ def test_a_log_line_among_reports_is_a_log_line() -> None:
     )
 
 
+def test_what_one_reports_now_and_then_stays_in_the_order_of_its_reporting() -> None:
+    """Names come and go, and groups lie between each other."""
+    incoming = read(
+        report(loss=1.0, lr=0.1),
+        report(loss=2.0),
+        Report(group="gradients", step=7, time_ms=70, values={"norm": 5.0}),
+        report(lr=0.2),
+        report(lr=0.3, loss=3.0),
+        report(loss=4.0, lr=0.4),
+        Report(group="gradients", step=8, time_ms=80, values={"norm": 6.0}),
+    )
+    assert incoming.points == {
+        ("training", "loss"): Arrived([1, 2, 5, 6], [7] * 4, [70] * 4, [1.0, 2.0, 3.0, 4.0]),
+        ("training", "lr"): Arrived([1, 4, 5, 6], [7] * 4, [70] * 4, [0.1, 0.2, 0.3, 0.4]),
+        ("gradients", "norm"): Arrived([3, 7], [7, 8], [70, 80], [5.0, 6.0]),
+    }
+
+
+def test_a_group_that_cannot_be_named_so_is_refused_and_its_neighbours_are_kept() -> None:
+    incoming = read(Report(group="", step=1, time_ms=1, values={"a": 1.0}), report(a=2.0))
+    assert [refusal.code for refusal in incoming.refusals] == ["metric_name_blank"]
+    assert list(incoming.points) == [("training", "a")]
+
+
 @given(st.lists(st.dictionaries(st.text(max_size=6), st.floats(), max_size=4), min_size=1, max_size=6))
 def test_every_value_is_kept_or_has_a_reason(reports: list[dict[str, float]]) -> None:
     incoming = read(*[report(**values) for values in reports])
     kept = sum(map(len, incoming.points.values()))
-    assert kept + len(incoming.refusals) == sum(map(len, reports))
+    refused = {name for values in reports for name in values if refuse_metric_name(name)}
+    assert kept == sum(len(values.keys() - refused) for values in reports)
+    assert {refusal.reason for refusal in incoming.refusals} == {
+        refusal.reason for name in refused if (refusal := refuse_metric_name(name))
+    }

@@ -12,7 +12,7 @@ _points = st.lists(st.tuples(st.integers(0, 20), st.floats(-1e6, 1e6) | st.just(
 
 
 def test_a_nan_is_counted_and_hides_nothing() -> None:
-    summary = summarise([(1, 2.0), (2, math.nan), (3, 4.0), (4, math.inf)])
+    summary = summarise([1, 2, 3, 4], [2.0, math.nan, 4.0, math.inf])
     assert summary is not None
     assert (
         summary.count,
@@ -27,15 +27,15 @@ def test_a_nan_is_counted_and_hides_nothing() -> None:
 
 
 def test_only_nans_have_neither_best_nor_mean() -> None:
-    summary = summarise([(1, math.nan)])
+    summary = summarise([1], [math.nan])
     assert summary is not None
     assert math.isnan(summary.mean)
     assert math.isnan(summary.best(smaller_is_better=True))
-    assert summarise([]) is None
+    assert summarise([], []) is None
 
 
 def test_last_is_the_highest_step_and_the_later_report_wins_it() -> None:
-    summary = summarise([(5, 1.0), (3, 2.0), (5, 3.0)])
+    summary = summarise([5, 3, 5, 4], [1.0, 2.0, 3.0, 4.0])
     assert summary is not None
     assert (summary.last, summary.last_step) == (3.0, 5)
 
@@ -45,14 +45,19 @@ def test_merging_batches_equals_one_batch(
     earlier: list[tuple[int, float]], later: list[tuple[int, float]]
 ) -> None:
     whole, first, second = (
-        summarise(earlier + later),
-        summarise(earlier),
-        summarise(later),
+        _summary(earlier + later),
+        _summary(earlier),
+        _summary(later),
     )
-    assert whole is not None and first is not None and second is not None
     merged = merge(first, second)
     assert _exact(merged) == _exact(whole)
     assert math.isclose(merged.total, whole.total, abs_tol=1e-3)
+
+
+def _summary(points: list[tuple[int, float]]) -> Summary:
+    summary = summarise(*zip(*points, strict=True))
+    assert summary is not None
+    return summary
 
 
 def _exact(summary: Summary) -> tuple[object, ...]:

@@ -1,0 +1,19 @@
+"""Points of a series as the registry takes them in, from rows as a test writes them."""
+
+from collections.abc import Iterable
+
+from services.registry.core.arrivals import Arrived
+
+Row = tuple[int, int, int, float]
+"""Record number, step, milliseconds, value."""
+
+
+def arrived(rows: Iterable[Row]) -> Arrived:
+    """Put rows into columns."""
+    points = Arrived()
+    for seq, step, time_ms, value in rows:
+        points.seqs.append(seq)
+        points.steps.append(step)
+        points.times_ms.append(time_ms)
+        points.values.append(value)
+    return points
