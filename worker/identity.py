@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
 import aiohttp
 import nkeys
@@ -17,7 +18,7 @@ from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
 from shared.version import platform_version
-from worker.metadata import AwsMetadata
+from worker.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSettings
 
 JOIN_TIMEOUT_S = 15
@@ -99,7 +100,7 @@ async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: st
     if is_good(badge, clock.now()):
         return
     token = settings.join_token.get_secret_value() if settings.join_token else ""
-    if not settings.gateway_url or not (token or settings.cloud == "aws"):
+    if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",
             "this worker has no valid credentials",
@@ -139,12 +140,16 @@ async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
 
 
 async def _signed(session: aiohttp.ClientSession, settings: WorkerSettings) -> dict[str, str | None]:
-    """What AWS says of this machine, and its signature. Raises Transient where it does not say."""
-    metadata = AwsMetadata(session, settings.metadata_url)
-    of = "dynamic/instance-identity"
+    """What the cloud says of this machine, and its signature where that is not part of it. Raises Transient where it does not say."""
+    if settings.cloud == "gcp":
+        # For this platform alone: what others have had signed of the machine opens nothing here.
+        query = urlencode({"audience": str(settings.gateway_url).rstrip("/"), "format": "full"})
+        metadata = GcpMetadata(session, settings.metadata_url)
+        return {"identity_document": await metadata.get(f"service-accounts/default/identity?{query}")}
+    of, aws = "dynamic/instance-identity", AwsMetadata(session, settings.metadata_url)
     return {
-        "identity_document": await metadata.get(f"{of}/document"),
-        "identity_signature": await metadata.get(f"{of}/signature"),
+        "identity_document": await aws.get(f"{of}/document"),
+        "identity_signature": await aws.get(f"{of}/signature"),
     }
 
 

@@ -31,6 +31,19 @@ class AwsMetadata:
         raise Transient("the metadata service takes no token")
 
 
+class GcpMetadata:
+    """Compute Engine's."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str | None = None) -> None:
+        self._session = session
+        self._url = f"{(url or GCP_URL).rstrip('/')}/computeMetadata/v1/instance"
+
+    async def get(self, path: str) -> str | None:
+        """The text at `path`, such as `preempted`; None where there is none. Raises Transient without an answer."""
+        _, text = await ask(self._session, "GET", f"{self._url}/{path}", {"Metadata-Flavor": "Google"})
+        return text
+
+
 async def ask(
     session: aiohttp.ClientSession, method: str, url: str, headers: dict[str, str]
 ) -> tuple[int, str | None]:

@@ -14,7 +14,7 @@ from muster.errors import Transient
 from shared.clock import Clock
 from shared.messages.allocations import MOST_STEP_S, Leaving
 from shared.outages import Outages
-from worker.metadata import GCP_URL, AwsMetadata, ask
+from worker.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSettings
 
 EVERY_S = 2.0
@@ -59,13 +59,12 @@ class GcpNotices:
     """Compute Engine's `instance/preempted`."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str | None = None) -> None:
-        self._session = session
-        self._url = f"{(url or GCP_URL).rstrip('/')}/computeMetadata/v1/instance/preempted"
+        self._metadata = GcpMetadata(session, url)
         self._seen_at: datetime | None = None
 
     async def look(self, now: datetime) -> Notice | None:
         """As the port says."""
-        _, text = await ask(self._session, "GET", self._url, {"Metadata-Flavor": "Google"})
+        text = await self._metadata.get("preempted")
         if text is None or text.strip().upper() != "TRUE":
             return None
         self._seen_at = self._seen_at or now

@@ -11,7 +11,6 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.grants import Binding, Held, add_up
-from services.gateway.core.jwts import NotValid, is_jwt
 from services.gateway.core.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.core.tokens import hash_token, is_session, is_token
 from services.gateway.operations.call import Caller
@@ -23,6 +22,7 @@ from services.gateway.together import Together
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import TenantId, derived_id
+from shared.jwts import NotValid, is_jwt
 
 REMEMBERED_S = 2.0
 """A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""

@@ -1,33 +1,26 @@
-"""What providers of OpenID Connect say: their own description, their keys as they change, and tokens for codes. Edge; what must hold of a token is `core.jwts`."""
+"""What providers of OpenID Connect say: their own description, their keys, and tokens for codes. Edge; what must hold of a token is `shared.jwts`."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
-import structlog
 
 from muster.errors import Transient
-from services.gateway.core import jwts
-from services.gateway.core.jwts import Claims, Expected, KeyDocument, NotValid
 from services.gateway.core.tickets import Secrets
 from services.gateway.outward import INSIDE, Outward
 from services.gateway.sign_in_file import ProviderSection, check_address
+from shared import jwts
 from shared.clock import Clock
+from shared.jwts import Claims, Expected, NotValid
+from shared.keysets import KeySet
 
-KEYS_FRESH_S = 300.0
-"""A key that the provider has withdrawn counts no longer than this."""
-KEYS_KEPT_S = 3600.0
-"""While the provider is away, its keys count so long."""
-ASKED_AGAIN_S = 10.0
-"""Tokens that name unknown keys have the provider asked at most this often."""
 _MOST_BYTES = 512 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=5)
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +36,14 @@ class Described:
     """The client's secret goes in the header, not in the form."""
 
 
-@dataclass(slots=True)
-class _Known:
-    described: Described | None = None
-    keys: Sequence[KeyDocument] = ()
-    keys_at_s: float = -KEYS_KEPT_S
-    asked_at_s: float = -KEYS_KEPT_S
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
 class Providers:
     """All providers of the site, by name and by what they sign."""
 
     def __init__(self, sections: Mapping[str, ProviderSection], clock: Clock) -> None:
         self._sections = sections
         self._outward = {name: Outward(one.reachable, reads=True) for name, one in sections.items()}
-        self._clock = clock
-        self._known = {name: _Known() for name in sections}
+        self._described: dict[str, Described] = {}
+        self._keys = {name: KeySet(name, partial(self._fetch_keys, name), clock) for name in sections}
 
     async def __aenter__(self) -> Self:
         for one in self._outward.values():
@@ -97,7 +81,7 @@ class Providers:
                 and section.audience in audiences
             ):
                 expected = Expected(section.issuer, section.audience)
-                return section, await self._verify(name, token, expected)
+                return section, await self._keys[name].verify(token, expected)
         raise NotValid("no provider of ours signs such tokens")
 
     async def describe(self, name: str) -> Described:
@@ -106,11 +90,10 @@ class Providers:
         Raises:
             Transient: it cannot be had, or is not what it must be.
         """
-        known = self._known[name]
-        if known.described is None:
+        if name not in self._described:
             issuer = self._sections[name].issuer
-            known.described = _described(issuer, await self._fetch(name, _well_known(issuer)))
-        return known.described
+            self._described[name] = _described(issuer, await self._fetch(name, _well_known(issuer)))
+        return self._described[name]
 
     async def redeem(self, name: str, code: str, redirect: str, secrets: Secrets) -> Claims:
         """What the provider says of the person whom it gave this code.
@@ -138,40 +121,10 @@ class Providers:
         token = answer.get("id_token")
         if not isinstance(token, str) or not jwts.is_jwt(token):
             raise NotValid(f"no id_token, but {answer.get('error', 'nothing')}")
-        return await self._verify(name, token, Expected(section.issuer, client_id, secrets.nonce))
+        return await self._keys[name].verify(token, Expected(section.issuer, client_id, secrets.nonce))
 
-    async def _verify(self, name: str, token: str, expected: Expected) -> Claims:
-        header, _ = jwts.read_unverified(token)
-        keys = await self._keys(name, KEYS_FRESH_S)
-        key = jwts.choose_key(header, keys)
-        if key is None:
-            key = jwts.choose_key(header, await self._keys(name, 0.0))
-        if key is None:
-            raise NotValid("signed with a key that its provider does not show")
-        return jwts.verify(token, key, expected, self._clock.now().timestamp())
-
-    async def _keys(self, name: str, fresh_s: float) -> Sequence[KeyDocument]:
-        """Keys no older than `fresh_s`, or as new as may be asked for."""
-        known = self._known[name]
-        async with known.turn:
-            now_s = self._clock.monotonic()
-            if now_s - known.keys_at_s < fresh_s or now_s - known.asked_at_s < ASKED_AGAIN_S:
-                if now_s - known.keys_at_s < KEYS_KEPT_S:
-                    return known.keys
-                raise _away(name)
-            known.asked_at_s = now_s
-            try:
-                described = await self.describe(name)
-                document = await self._fetch(name, described.jwks_uri)
-            except Transient as error:
-                _log.warning("a provider's keys cannot be had", provider=name, reason=str(error))
-                if now_s - known.keys_at_s < KEYS_KEPT_S:
-                    return known.keys
-                raise
-            keys = document.get("keys")
-            known.keys = [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
-            known.keys_at_s = now_s
-            return known.keys
+    async def _fetch_keys(self, name: str) -> Mapping[str, Any]:
+        return await self._fetch(name, (await self.describe(name)).jwks_uri)
 
     async def _fetch(
         self,
@@ -209,10 +162,6 @@ def _unreached(url: str, error: Exception) -> Transient:
         said = f"{url} was not called: {INSIDE} by `networks` of the provider in its sign-in file"
         return Transient(said, code="provider_away")
     return Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away")
-
-
-def _away(name: str) -> Transient:
-    return Transient(f"the provider {name} does not answer", code="provider_away")
 
 
 def _well_known(issuer: str) -> str:

@@ -38,7 +38,7 @@ class Admission:
         driver = self.drivers.get(one.driver) if one else None
         if one is None or driver is None or driver.identity is None:
             raise Rejected("bad_identity", f"no machine that joins without a token is worker {query.worker}")
-        machine = driver.identity.machine_of(query.document, query.signature)
+        machine = await driver.identity.machine_of(query.document, query.signature)
         _check_is(one, machine)
         _log.info("a machine was known by its provider's word", worker=one.worker, machine=machine)
         return await self.bus.ask(IssueJoin(pool=one.pool, worker=one.worker, life_s=LIFE_S), SITE)

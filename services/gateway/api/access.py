@@ -133,10 +133,18 @@ class JoinWorkerRequest(Request):
         ),
     ] = None
     identity_document: Annotated[
-        str | None, Field(max_length=8192, description="What AWS says of the machine, as it is served there.")
+        str | None,
+        Field(
+            max_length=8192,
+            description="What the machine's cloud says of it, as it is served there: AWS's document, or Google's identity token.",
+        ),
     ] = None
     identity_signature: Annotated[
-        str | None, Field(max_length=2048, description="AWS's signature of it, in base64.")
+        str | None,
+        Field(
+            max_length=2048,
+            description="AWS's signature of its document, in base64; Google's token bears its own.",
+        ),
     ] = None
 
 

@@ -21,7 +21,6 @@ from services.gateway.api.sessions import (
 )
 from services.gateway.core import tickets
 from services.gateway.core.forwarding import caller_key
-from services.gateway.core.jwts import Claims, NotValid
 from services.gateway.core.newcomers import fulfils
 from services.gateway.core.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.operations.call import Call
@@ -31,6 +30,7 @@ from services.gateway.sign_in_file import ProviderSection
 from services.gateway.store import access, people, sign_in as store
 from shared.bus import Unit
 from shared.ids import SITE, TenantId, new_id
+from shared.jwts import Claims, NotValid
 
 PASSWORD, TOKEN = "password", "token"
 _NOWHERE = TenantId(UUID(int=1))

@@ -25,8 +25,13 @@ class Machine:
 class Identity(Protocol):
     """How machines of a provider prove which of its machines they are."""
 
-    def machine_of(self, document: str, signature: str) -> str:
-        """The provider's own name of the machine. Raises Rejected (`bad_identity`) where the provider has not signed that."""
+    async def machine_of(self, document: str, signature: str) -> str:
+        """The provider's own name of the machine. `signature` is empty where the document bears its own.
+
+        Raises:
+            Rejected: The provider has not signed that (`bad_identity`).
+            Transient: By what it signs cannot be known now.
+        """
 
 
 class Driver(Protocol):

@@ -169,8 +169,8 @@ place() {{ :; }}
 """
     + _STEPS
     + """{user}
-# User code must not read this script, nor take the machine's role.
-iptables -A OUTPUT -d 169.254.169.254 -m owner ! --uid-owner 0 -j REJECT 2>/dev/null
+# User code must not read this script, nor take the machine's role; names are still looked up there on Google Cloud.
+iptables -A OUTPUT -d 169.254.169.254 -p tcp ! --dport 53 -m owner ! --uid-owner 0 -j REJECT 2>/dev/null
 """
     + _START
 )

@@ -111,7 +111,8 @@ class GpuEntry(BaseModel):
 
 
 class GcpEntry(Entry):
-    """A project of Google Cloud. `key_file`: a service account's key; without one the machine's own account is used."""
+    """A project of Google Cloud. `key_file`: a service account's key; without one the machine's own account is used. `identity_keys`: where the keys are
+    with which Google signs identity tokens, an address or a file; with them machines join by these, and carry no token."""
 
     type: Literal["gcp"]
     project: str
@@ -126,8 +127,16 @@ class GcpEntry(Entry):
     service_account: str | None = None
     has_external_address: bool = False
     labels: dict[str, str] = {}
+    identity_keys: str | None = Field(None, pattern=r"^(https://|/)")
 
     def site(self, name: str, gateway_url: str) -> GcpSite:
+        if self.identity_keys and self.service_account is None:
+            raise Rejected(
+                "bad_providers",
+                "Google signs who a machine is where it has a service account",
+                "service_account",
+                "name one; it needs no role",
+            )
         return GcpSite(
             name=name,
             project=self.project,

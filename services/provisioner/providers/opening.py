@@ -13,6 +13,7 @@ from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
 from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.gcp import api as gcp
 from services.provisioner.drivers.gcp.driver import GcpDriver
+from services.provisioner.drivers.gcp.identity import GcpIdentity, keys_at
 from services.provisioner.drivers.gcp.tokens import SCOPE, AccountKey, MachineAccount, Source, Tokens
 from services.provisioner.drivers.kubernetes.api import Access, ApiServer, open_session
 from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
@@ -90,7 +91,8 @@ class OpenedDrivers:
                 tokens = Tokens(source_of(entry), self._clock)
                 url = entry.endpoint or gcp.URL
                 engine = gcp.ComputeEngine(session, tokens, entry.project, self._clock, self._chance, url)
-                return GcpDriver(entry.site(entries.site, gateway_url), engine, name)
+                trusted = gcp_identity_of(entry, gateway_url, session, self._clock)
+                return GcpDriver(entry.site(entries.site, gateway_url), engine, name, trusted)
             case SlurmEntry():
                 return SlurmDriver(entry.site(entries.site, gateway_url, self._path), name)
             case KubernetesEntry():
@@ -104,6 +106,16 @@ def identity_of(entry: AwsEntry) -> AwsIdentity | None:
     """By what its machines join, where the site has pinned AWS's certificates."""
     certificates = entry.identity_certificates
     return None if certificates is None else AwsIdentity(entry.region, read_keys(certificates))
+
+
+def gcp_identity_of(
+    entry: GcpEntry, gateway_url: str, session: aiohttp.ClientSession, clock: Clock
+) -> GcpIdentity | None:
+    """By what its machines join, where the site has named Google's keys. Raises Rejected (`bad_providers`) where they cannot be read there."""
+    if entry.identity_keys is None:
+        return None
+    keys = keys_at(entry.identity_keys, session, clock)
+    return GcpIdentity(entry.project, gateway_url.rstrip("/"), keys)
 
 
 def access_of(entry: KubernetesEntry) -> Access:

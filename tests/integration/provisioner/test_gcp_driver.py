@@ -1,7 +1,10 @@
 """The driver `gcp` against a small Compute Engine that holds every call against the vendor's description: the contract, and what is its own."""
 
+import json
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import jwt
@@ -16,6 +19,7 @@ from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.gcp.api import ComputeEngine
 from services.provisioner.drivers.gcp.driver import GcpDriver
+from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at
 from services.provisioner.drivers.gcp.request import GcpSite, GpuOf
 from services.provisioner.drivers.gcp.tokens import SCOPE, AccountKey, MachineAccount, Tokens
 from shared.clock import SystemClock
@@ -23,6 +27,7 @@ from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, tokens
 from tests.support.gcp_server import EMAIL, PROJECT, Project, gcp_server, problems
+from tests.support.issuer import SigningKey
 
 ZONE = "us-central1-a"
 A2 = Offer(MachineKind("a2-highgpu-8g", "gcp", 8, "cuda", gpu="A100"), ZONE, "spot", 10.0)
@@ -83,6 +88,20 @@ class TestGcpDriver(MachineDriverContract[GcpDriver]):
             assert ("guestAccelerators" in machine) is (offer is N1)
             (startup,) = machine["metadata"]["items"]
             assert intent.instances[0].worker in startup["value"]
+
+    async def test_who_google_says_a_machine_is_is_who_was_ordered(
+        self, driver: GcpDriver, session: ClientSession, tmp_path: Path
+    ) -> None:
+        key, intent = SigningKey("google"), an_intent(A2)
+        (tmp_path / "keys.json").write_text(json.dumps({"keys": [key.document]}))
+        keys = keys_at(str(tmp_path / "keys.json"), session, SystemClock())
+        placed = (await driver.launch(intent, {})).placed
+        (worker,) = placed
+        machine = {"project_id": PROJECT, "zone": ZONE, "instance_name": worker}
+        claims = {"iss": ISSUER, "aud": "https://muster.example", "sub": "1", "exp": int(time.time()) + 60}
+        shown = key.sign(claims | {"google": {"compute_engine": machine}})
+        identity = GcpIdentity(PROJECT, "https://muster.example", keys)
+        assert await identity.machine_of(shown, "") == placed[worker]
 
     async def test_what_google_has_of_a_kind_is_taken_and_the_rest_is_refused(
         self, driver: GcpDriver, project: Project

@@ -1,18 +1,20 @@
 """Both clouds' metadata services, on the loopback."""
 
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from aiohttp import web
 
 ACTION = "/latest/meta-data/spot/instance-action"
 REBALANCE = "/latest/meta-data/events/recommendations/rebalance"
 IDENTITY = "/latest/dynamic/instance-identity"
-PREEMPTED = "/computeMetadata/v1/instance/preempted"
+OF_GOOGLE = "/computeMetadata/v1/instance"
+PREEMPTED = f"{OF_GOOGLE}/preempted"
 
 
 @dataclass
 class Metadata:
-    """Both clouds' services at one address; `says` by path. `token`: the one that is good now."""
+    """Both clouds' services at one address; `says` by path and query, unquoted. `token`: the one that is good now."""
 
     says: dict[str, str] = field(default_factory=dict)
     token: str = "first"
@@ -22,11 +24,12 @@ class Metadata:
         if request.method == "PUT":
             has_life = "X-aws-ec2-metadata-token-ttl-seconds" in request.headers
             return web.Response(text=self.token, status=200 if has_life else 400)
-        if request.path == PREEMPTED and request.headers.get("Metadata-Flavor") != "Google":
+        is_google = request.path.startswith(OF_GOOGLE)
+        if is_google and request.headers.get("Metadata-Flavor") != "Google":
             return web.Response(status=403)
-        if request.path != PREEMPTED and request.headers.get("X-aws-ec2-metadata-token") != self.token:
+        if not is_google and request.headers.get("X-aws-ec2-metadata-token") != self.token:
             return web.Response(status=401)
-        said = self.says.get(request.path)
+        said = self.says.get(unquote(request.path_qs))
         return web.Response(status=404) if said is None else web.Response(text=said)
 
     async def start(self) -> None:

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
-from tests.integration.worker.metadata import IDENTITY, Metadata
+from tests.integration.worker.metadata import IDENTITY, OF_GOOGLE, Metadata
 from tests.support.waiting import eventually
 
 
@@ -24,16 +26,20 @@ async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable
     await eventually(lambda: platform.observed["new"].incarnation != incarnation)
 
 
+@pytest.mark.parametrize("cloud", ["aws", "gcp"])
 async def test_a_rented_machine_joins_by_what_its_cloud_has_signed(
-    platform: FakePlatform, daemons: Callable[[str], Daemon], metadata: Metadata
+    platform: FakePlatform, daemons: Callable[[str], Daemon], metadata: Metadata, cloud: str
 ) -> None:
     metadata.says[f"{IDENTITY}/document"] = "of new"
     metadata.says[f"{IDENTITY}/signature"] = "by aws"
-    daemon = daemons("rented")
+    asked = f"audience={platform.store.url}&format=full"
+    metadata.says[f"{OF_GOOGLE}/service-accounts/default/identity?{asked}"] = "signed by google"
+    name = f"rented-{cloud}"
+    daemon = daemons(name)
     (daemon.directory / "identity" / "credentials.json").unlink()
-    of_cloud = {"MUSTER_WORKER__CLOUD": "aws", "MUSTER_WORKER__METADATA_URL": metadata.url}
+    of_cloud = {"MUSTER_WORKER__CLOUD": cloud, "MUSTER_WORKER__METADATA_URL": metadata.url}
     daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store.url, MUSTER_WORKER__JOIN_TOKEN="", **of_cloud)
-    await eventually(lambda: "rented" in platform.observed)
+    await eventually(lambda: name in platform.observed)
 
 
 async def test_a_machine_with_fewer_gpus_than_promised_says_so_before_it_ends(

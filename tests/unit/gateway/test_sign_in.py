@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.core import jwts, tickets
-from services.gateway.core.jwts import Expected, NotValid
+from services.gateway.core import tickets
 from services.gateway.core.newcomers import fulfils, groups_of, names_for, verified_email
 from services.gateway.passwords import Passwords, check_password
 from services.gateway.sign_in_file import load_sign_in
+from shared import jwts
+from shared.jwts import Expected, NotValid
 from tests.support.issuer import SigningKey, bad_tokens, unsigned
 
 NOW = 1_900_000_000.0

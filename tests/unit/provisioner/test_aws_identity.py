@@ -23,11 +23,13 @@ def identity(signer: Signer, tmp_path: Path) -> AwsIdentity:
     return AwsIdentity("us-east-1", read_keys(both))
 
 
-def test_the_instance_is_the_one_that_was_signed(signer: Signer, identity: AwsIdentity) -> None:
-    assert identity.machine_of(**signer.identity("i-0abc")) == "i-0abc"
+async def test_the_instance_is_the_one_that_was_signed(signer: Signer, identity: AwsIdentity) -> None:
+    assert await identity.machine_of(**signer.identity("i-0abc")) == "i-0abc"
 
 
-def test_what_was_not_signed_so_is_refused(signer: Signer, identity: AwsIdentity, tmp_path: Path) -> None:
+async def test_what_was_not_signed_so_is_refused(
+    signer: Signer, identity: AwsIdentity, tmp_path: Path
+) -> None:
     good = signer.identity("i-0abc")
     wrong = {
         "another instance": good | {"document": good["document"].replace("i-0abc", "i-0def")},
@@ -39,7 +41,7 @@ def test_what_was_not_signed_so_is_refused(signer: Signer, identity: AwsIdentity
     }
     for what, shown in wrong.items():
         with pytest.raises(Rejected) as refused:
-            identity.machine_of(**shown)
+            await identity.machine_of(**shown)
         assert refused.value.code == "bad_identity", what
 
 

@@ -79,7 +79,10 @@ def test_a_machine_becomes_the_worker_of_its_index_and_ends_with_it(host: Host) 
     assert host.noted("shutdown") == ["-h now"]
     assert "the worker ended" in told
     assert "muster-trial" in host.noted("useradd")[0]
-    assert "169.254.169.254" in host.noted("iptables")[0], "user code does not read this script"
+    (rule,) = host.noted("iptables")
+    assert "169.254.169.254 -p tcp ! --dport 53" in rule, (
+        "user code does not read this script, and looks up names"
+    )
 
 
 def test_a_machine_whose_worker_does_not_stay_up_ends_itself(host: Host) -> None:

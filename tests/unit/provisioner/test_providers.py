@@ -8,7 +8,13 @@ import pytest
 
 from services.provisioner.catalogue import read_catalogue
 from services.provisioner.drivers.prices import read_prices
-from services.provisioner.providers.entries import AwsEntry, KubernetesEntry, SlurmEntry, read_providers
+from services.provisioner.providers.entries import (
+    AwsEntry,
+    GcpEntry,
+    KubernetesEntry,
+    SlurmEntry,
+    read_providers,
+)
 from services.provisioner.providers.opening import POD_API, OpenedDrivers, access_of
 from shared.clock import SystemClock
 from shared.errors import Rejected
@@ -117,6 +123,15 @@ async def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="no key of a service account"):
         async with OpenedDrivers(file, "", "", SystemClock(), Random(1)):
             pass
+
+
+def test_google_signs_for_machines_that_have_an_account() -> None:
+    keys = "project: research, identity_keys: https://www.googleapis.com/oauth2/v3/certs"
+    entry = read_providers(FILE.replace("project: research", keys)).providers["google"]
+    assert isinstance(entry, GcpEntry)
+    with pytest.raises(Rejected, match="where it has a service account") as told:
+        entry.site("prod", "")
+    assert told.value.place == "service_account"
 
 
 def test_machines_need_an_image() -> None:

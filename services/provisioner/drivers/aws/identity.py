@@ -26,7 +26,7 @@ class AwsIdentity:
     region: str
     keys: Sequence[RSAPublicKey]
 
-    def machine_of(self, document: str, signature: str) -> str:
+    async def machine_of(self, document: str, signature: str) -> str:
         """As the port says: the instance's id."""
         try:
             signed = b64decode("".join(signature.split()), validate=True)

@@ -9,7 +9,7 @@ import structlog
 from services.provisioner.core.instance import Instance
 from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.refusals import Refusal
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import Identity, Machine
 from services.provisioner.drivers.gcp.api import ComputeEngine, Refused, refusal
 from services.provisioner.drivers.gcp.request import (
     LABEL_INTENT,
@@ -30,10 +30,12 @@ class GcpDriver:
     most_per_intent = 100
     lateness = timedelta(seconds=60)
     ends_strangers = True
-    identity = None
 
-    def __init__(self, site: GcpSite, engine: ComputeEngine, name: str = "gcp") -> None:
+    def __init__(
+        self, site: GcpSite, engine: ComputeEngine, name: str = "gcp", identity: Identity | None = None
+    ) -> None:
         self.name = name
+        self.identity = identity
         self._site = site
         self._engine = engine
 
