@@ -125,17 +125,19 @@ def _machine(
     environment: Mapping[str, str],
     account: Account | None,
 ) -> Machine:
+    kind = slots[0].kind if slots else "cpu"
     return Machine(
         worker=WorkerId(own.id),
         disk=places.root,
         address=own.address,
         socket=places.socket,
         path=os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath))),
-        kind=slots[0].kind if slots else "cpu",
+        kind=kind,
         account=account,
         run_bytes=own.run_bytes,
         cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
         niceness=own.niceness,
+        cores=tuple(sorted(os.sched_getaffinity(0))) if kind == "cpu" else (),
     )
 
 

@@ -46,7 +46,8 @@ def rank_environment(
     if run.formation is not None:
         return environment | {wire.ENV_STANDS_BY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
-    return environment | BACKENDS[spec.distributed].variables(place, _meeting(run), told)
+    backend = BACKENDS[spec.distributed]
+    return environment | backend.variables(place, _meeting(run), told) | backend.threads(place, machine.cores)
 
 
 def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
@@ -63,7 +64,8 @@ def forming_environment(
     meeting = Meeting(*parse_address(run.rendezvous or ""))
     network = _network(allocation, run, machine)
     own = {name: value for name, value in network.items() if name not in spec.environment}
-    return own | backend.variables(_place(local, run, allocation), meeting, told)
+    place = _place(local, run, allocation)
+    return own | backend.variables(place, meeting, told) | backend.threads(place, machine.cores)
 
 
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:

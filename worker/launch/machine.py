@@ -18,7 +18,8 @@ from worker.launch.accounts import Account
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What every launch here has in common. `disk` is the worker's folder; `run_bytes`: the most that a run may hold there; `niceness`: how far
-    runs give way to what else it computes; `interpreter`: the Python that ranks are started with, empty where they are forks of a warm parent."""
+    runs give way to what else it computes; `cores`: those that are slots, by their numbers; `interpreter`: the Python that ranks are
+    started with, empty where they are forks of a warm parent."""
 
     worker: WorkerId
     disk: Path
@@ -30,6 +31,7 @@ class Machine:
     run_bytes: int | None
     cgroups: Cgroups
     niceness: int
+    cores: tuple[int, ...] = ()
     interpreter: str = ""
 
     @property

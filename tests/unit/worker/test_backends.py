@@ -121,6 +121,23 @@ def test_horovod_is_told_how_to_fuse() -> None:
     assert (found["HOROVOD_FUSION_THRESHOLD"], found["HOROVOD_AUTOTUNE"]) == ("33554432", "1")
 
 
+def test_each_ranks_exchange_keeps_to_the_core_of_its_slot() -> None:
+    def told(members: tuple[Member, ...], cores: tuple[int, ...]) -> list[str | None]:
+        places = [place for place, _ in places_of(members, "horovod") if place.local == 0]
+        return [BACKENDS["horovod"].threads(place, cores).get("HOROVOD_THREAD_AFFINITY") for place in places]
+
+    def member(name: str, *slots: int, address: str = "10.0.0.1") -> Member:
+        return Member(worker=WorkerId(name), slots=len(slots), slot_ids=slots, address=address)
+
+    elsewhere = member("w1", 3, address="10.0.0.2")
+    assert told((member("w0", 1, 2), elsewhere), cores=(4, 5, 6, 7)) == ["5,6", "7"]
+    assert told((member("w0", 0), member("w1", 0)), cores=(0, 1)) == ["0", "1"], "two workers, one machine"
+    assert told((member("w0", 0), member("w1", 0)), cores=(0,)) == [None, None], "fewer cores than ranks"
+    assert told((member("w0", 6, 7),), cores=(0, 1)) == ["0,1"], "more slots than cores"
+    assert told((member("w0", 1),), cores=(0, 1)) == [None], "alone it exchanges nothing"
+    assert told((member("w0", 0), elsewhere), cores=()) == [None, None], "its slots are GPUs"
+
+
 def test_a_torch_rank_is_told_what_torchrun_would_say() -> None:
     _, found = places_of(MEMBERS, "torch")[3]
     assert found == {

@@ -46,6 +46,20 @@ class Horovod:
         """As the port says; Horovod has a name of its own for it."""
         return {"HOROVOD_GLOO_IFACE": interface, **communication(interface, on_gpu)}
 
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """Each rank's exchanging thread on the core of the rank's slot. Left to itself the kernel wakes it beside the rank that it hears from, and
+        ranks that could train at once take turns (decision 0214). Nothing where there are fewer cores than ranks."""
+        mine = place.members[place.seat.index]
+        here = [member for member in place.members if member.address == mine.address]
+        ranks = sum(map(self.processes, here))
+        if place.seat.size == 1 or ranks > len(cores):
+            return {}
+        first = sum(self.processes(member) for member in here[: here.index(mine)])
+        numbers: Sequence[int] = range(first, first + place.seat.ranks)
+        if len(here) == 1 and max(mine.slot_ids, default=len(cores)) < len(cores):
+            numbers = mine.slot_ids
+        return {"HOROVOD_THREAD_AFFINITY": ",".join(str(cores[number]) for number in numbers)}
+
 
 def _host(index: int) -> str:
     return f"m{index}"

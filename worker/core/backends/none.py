@@ -54,6 +54,10 @@ class NoBackend:
         """As the port says."""
         return communication(interface, on_gpu)
 
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """None of its own."""
+        return {}
+
 
 def _port(run: str) -> str:
     """A port that all members know without asking, and another at each start: one that is taken costs an attempt, not the trial."""

@@ -52,6 +52,9 @@ class Backend(Protocol):
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
         """Return the variables that name the network interface; what the user's config says comes before them."""
 
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """Return the variables that say where the backend's own threads run, where slots are cores: `cores` are this machine's."""
+
 
 def processes_per_slot(member: Member) -> int:
     """One for each slot, and one where there is none."""

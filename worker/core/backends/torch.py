@@ -38,3 +38,7 @@ class Torch:
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
         """As the port says."""
         return communication(interface, on_gpu)
+
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """None of its own."""
+        return {}
