@@ -150,7 +150,8 @@ class Authenticator:
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
-            token_id=row.id,
+            # What stands for a token that is nobody's is the token: views and operations are found again after the next sign-in.
+            token_id=row.id if row.account is not None else row.token,
             name=row.account_name or row.token_name,
             grants=add_up(given, _scope(row.token_scope)),
             roles=_held(given),

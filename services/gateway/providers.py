@@ -64,6 +64,10 @@ class Providers:
         found = self._sections.get(name)
         return found if found is not None and found.tenant == tenant else None
 
+    def shown(self) -> Mapping[str, str]:
+        """What strangers are told of providers for people: names with their labels, in the order of the file."""
+        return {name: one.label for name, one in self._sections.items() if one.label and one.client_id}
+
     async def verify_program(self, token: str) -> tuple[ProviderSection, Claims]:
         """Whose provider signed a program's token, and what it says.
 

@@ -29,6 +29,8 @@ class ProviderSection(Section):
     """Where a browser may be sent back to, sign by sign."""
     loopback: bool = True
     """People may sign in from the command line: the browser is sent back to a port of their own machine."""
+    label: Line | None = None
+    """What everybody who comes to the sign-in page is shown of it; without it nobody is told that it is there."""
     scope: Line = "openid profile email"
     audience: Line | None = None
     """For whom tokens of programs must be made; without it none is taken."""

@@ -1,4 +1,4 @@
-"""`muster experiment act`: one thing done with many experiments."""
+"""`muster experiment act` and `label`: one thing done with many experiments."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +21,7 @@ Action = Annotated[
         help="pause, resume, cancel, kill, finish, archive or unarchive.",
     ),
 ]
+Named = Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Their numbers or ids.")]
 Several = Annotated[list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Their numbers or ids.")]
 
 
@@ -53,6 +54,24 @@ def act(
     emit(found, lambda: _show(found))
     if any(item.state == "refused" for item in found.items):
         raise typer.Exit(FAILED)
+
+
+def label(
+    experiments: Named,
+    add: Annotated[list[str] | None, typer.Option("--add", "-a", help="A label that they get.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", "-r", help="A label that they lose.")
+    ] = None,
+) -> None:
+    """Give labels to experiments, and take labels from them: from all that are named, or from none."""
+    from muster.client import connect
+
+    if not add and not remove:
+        raise typer.BadParameter("say what is to --add or to --remove")
+    with connect() as client:
+        found = client.bulk.label(experiments, add=add or (), remove=remove or ())
+    rows = ((one.number, one.name, ", ".join(one.labels)) for one in found)
+    emit(found, lambda: table((">#", "name", "labels"), rows, "nothing was to be done"))
 
 
 def _chosen(client: "Client", action: str, filter_: str, archived: bool, yes: bool) -> "BulkOutcome":

@@ -35,6 +35,7 @@ from muster.cli import (
     trial,
     usage,
     user,
+    view,
     webhook,
 )
 from muster.cli.failure import explain, explain_crash
@@ -72,6 +73,7 @@ ORDER = (
     "usage",
     "cost",
     "search",
+    "view",
     "trace",
     "tensorboard",
     "user",
@@ -145,6 +147,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(role.app, name="role")
 app.add_typer(deleting.workspaces, name="workspace")
 app.add_typer(role.tenants, name="tenant")
+app.add_typer(view.app, name="view")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(importing.app, name="import")
 app.add_typer(sign_in.sessions, name="session")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.acting import act
+from muster.cli.acting import act, label as label_many
 from muster.cli.code import add_code
 from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.driving import show_driver
@@ -192,6 +192,7 @@ def wait(
 
 add_steering(app)
 verb(app, "act")(act)
+verb(app, "label")(label_many)
 verb(app, "search")(show_driver)
 
 

@@ -29,6 +29,7 @@ from muster.client.sessions import AsyncSessions
 from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
+from muster.client.views import AsyncViews
 from muster.client.webhooks import AsyncWebhooks
 from muster.client.workspaces import AsyncWorkspaces
 
@@ -258,6 +259,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.tenants = AsyncTenants(client.tenants, self._pool)
         self.workspaces = AsyncWorkspaces(client.workspaces, self._pool)
         self.audit = AsyncAudit(client.audit, self._pool)
+        self.views = AsyncViews(client.views, self._pool)
         self.webhooks = AsyncWebhooks(client.webhooks, self._pool)
         self.sessions = AsyncSessions(client.sessions, self._pool)
 

@@ -34,6 +34,17 @@ class Bulk:
         """
         return self._act(action, selection=selection.selection)
 
+    def label(
+        self, experiments: Sequence[Reference], *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> Sequence[models.Experiment]:
+        """Give labels to the experiments that are named and take others from them; return them as they are now, by number.
+
+        All of them must be there, or nothing is changed.
+        """
+        named = [str(experiment) for experiment in experiments]
+        body: dict[str, JsonValue] = {"experiments": [*named], "add": [*add], "remove": [*remove]}
+        return self._transport.post(models.LabelledExperiments, f"{_PATH}/labels", body).items
+
     def _act(self, action: str, **which: JsonValue) -> models.BulkOutcome:
         return self._transport.post(models.BulkOutcome, _PATH, {"action": action, **which})
 
@@ -44,3 +55,4 @@ class AsyncBulk(AsyncNoun[Bulk]):
     preview = awaited(Bulk.preview)
     act = awaited(Bulk.act)
     act_on = awaited(Bulk.act_on)
+    label = awaited(Bulk.label)

@@ -23,6 +23,7 @@ from muster.client.sessions import Sessions
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
 from muster.client.trials import Trials
+from muster.client.views import Views
 from muster.client.webhooks import Webhooks
 from muster.client.workspaces import Workspaces
 
@@ -54,6 +55,7 @@ class Client:
         roles: Sets of permissions, and who was given them where.
         tenants: The tenants of a site, for who keeps it.
         audit: Who did what, and the proof that nothing of it was changed.
+        views: Places of the dashboard that one has named.
         webhooks: Where events are sent, and what became of each.
         sessions: Sign-ins of people.
     """
@@ -80,6 +82,7 @@ class Client:
         self.tenants = Tenants(transport)
         self.workspaces = Workspaces(transport)
         self.audit = Audit(transport)
+        self.views = Views(transport)
         self.webhooks = Webhooks(transport)
         self.sessions = Sessions(transport)
         self._transport = transport

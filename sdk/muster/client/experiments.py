@@ -34,12 +34,14 @@ class Experiments(Submissions):
         labels: Sequence[str] = (),
         name_contains: str | None = None,
         archived: bool = False,
+        hyperparameters: bool = False,
         filter: str = "",
         sort: str = "",
     ) -> Items[models.Experiment]:
         """Return the experiments, newest first or as they are sorted.
 
         Args:
+            hyperparameters: Each tells those of its best trial, too.
             filter: Such as `state = active and best.value < 0.3`, by any field that an experiment shows.
             sort: Up to four fields separated by commas, the greatest first behind `-`: `-created_at,name`.
         """
@@ -48,6 +50,7 @@ class Experiments(Submissions):
             "label": labels,
             "name_contains": name_contains,
             "archived": archived,
+            "hyperparameters": hyperparameters,
             **ordered(filter, sort),
         }
         return pages(self._transport, models.ExperimentPage, "/v1/experiments", query)

@@ -282,6 +282,9 @@ class Experiment(Resource):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+    hyperparameters: JsonObject | None = Field(
+        default=None, description="Of its best trial; in lists alone, and where they were asked for."
+    )
 
 
 class ExperimentSelection(Resource):
@@ -322,6 +325,12 @@ class BulkOutcome(Resource):
     """What came of the action, by the experiments' numbers."""
 
     items: list[BulkItem]
+
+
+class LabelledExperiments(Resource):
+    """The experiments as they are now, by number."""
+
+    items: list[Experiment]
 
 
 class CheckpointState(StrEnum):
@@ -687,6 +696,7 @@ class EventKind(StrEnum):
     VERSION = "version"
     BUDGET = "budget"
     REQUEST = "request"
+    LABELS = "labels"
 
 
 class Event(Resource):
@@ -1584,6 +1594,20 @@ class SearchEventPage(Resource):
     over: bool = Field(description="True when the experiment has ended and these are its last events.")
 
 
+class SignInProvider(Resource):
+    """A provider that the site shows to everybody."""
+
+    name: str = Field(description="For `GET /v1/sign-in`.")
+    label: str
+
+
+class SignInWays(Resource):
+    """The ways to sign in that a site tells strangers of. A provider without a label is known to those who were told its name."""
+
+    passwords: bool = Field(description="False where the site takes none.")
+    providers: list[SignInProvider]
+
+
 class BegunSignIn(Resource):
     """Where the browser goes, and what is kept from it: who began finishes with the ticket, and nobody else can."""
 
@@ -1968,6 +1992,20 @@ class ModelComparison(Resource):
     base: ModelVersion
     other: ModelVersion
     differences: list[Difference]
+
+
+class SavedView(Resource):
+    """A place of the dashboard that its reader has named: a list with its filter, order and columns."""
+
+    name: str
+    address: str = Field(description="The place within the dashboard, such as `/experiments?filter=…`.")
+    saved_at: datetime
+
+
+class SavedViews(Resource):
+    """The caller's own views, by name."""
+
+    items: list[SavedView]
 
 
 class WebhookForm(StrEnum):

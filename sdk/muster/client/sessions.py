@@ -22,6 +22,10 @@ class Sessions:
         """Begin a session that stands for a token and ends with it at the latest; the answer holds its secret, this one time."""
         return self._transport.post(models.CreatedSession, "/v1/sign-in/token", {"token": token})
 
+    def ways(self) -> models.SignInWays:
+        """Return by which ways people sign in, as far as the site shows them to everybody."""
+        return self._transport.get(models.SignInWays, "/v1/sign-in/ways")
+
     def begin(self, provider: str, redirect: str) -> models.BegunSignIn:
         """Begin a sign-in with a provider: where the browser goes, which is sent back to `redirect`."""
         query = {"provider": provider, "redirect": redirect}
@@ -62,6 +66,7 @@ class AsyncSessions(AsyncNoun[Sessions]):
 
     sign_in = awaited(Sessions.sign_in)
     sign_in_with_token = awaited(Sessions.sign_in_with_token)
+    ways = awaited(Sessions.ways)
     begin = awaited(Sessions.begin)
     finish = awaited(Sessions.finish)
     list = listed(Sessions.list)

@@ -17,7 +17,8 @@ Reference = Annotated[str, Field(min_length=1, max_length=200)]
 """A number, name or id in a path; a malformed one is as unknown as a missing one."""
 
 Label = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f]+$")]
-Labels = Annotated[list[Label], Field(max_length=32)]
+MOST_LABELS = 32
+Labels = Annotated[list[Label], Field(max_length=MOST_LABELS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 ModelName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import Reference, Request, Resource
+from services.gateway.api.base import Labels, Reference, Request, Resource
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.operations import OperationState
 from shared.expressions.fields import Listing
@@ -80,3 +80,17 @@ class BulkOutcome(Resource):
     """What came of the action, by the experiments' numbers."""
 
     items: list[BulkItem]
+
+
+class LabelExperimentsRequest(Request):
+    """Labels that named experiments get and lose; all of these must be there."""
+
+    experiments: Annotated[list[Reference], Field(min_length=1, max_length=MOST_NAMED)]
+    add: Labels = Field(default=[], description="What an experiment has already stays as it is.")
+    remove: Labels = []
+
+
+class LabelledExperiments(Resource):
+    """The experiments as they are now, by number."""
+
+    items: list[Experiment]

@@ -21,6 +21,7 @@ class EventKind(StrEnum):
     VERSION = "version"
     BUDGET = "budget"
     REQUEST = "request"
+    LABELS = "labels"
 
 
 class Event(Resource):
@@ -40,7 +41,7 @@ class WatchEventsRequest(Request):
     """All changes from `after` on, in order and without a gap; without `after` from now on."""
 
     after: Annotated[str | None, Field(max_length=200)] = None
-    kind: Annotated[list[EventKind], Field(max_length=8)] = Field(
+    kind: Annotated[list[EventKind], Field(max_length=len(EventKind))] = Field(
         default=[],
         description="None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.",
     )

@@ -96,6 +96,9 @@ class Experiment(Resource):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+    hyperparameters: JsonObject | None = Field(
+        default=None, description="Of its best trial; in lists alone, and where they were asked for."
+    )
 
 
 class ExperimentBudget(Resource):
@@ -189,6 +192,9 @@ class ListExperimentsRequest(ListRequest):
     label: Labels = []
     name_contains: Annotated[str | None, Field(max_length=200)] = None
     archived: bool = Field(default=False, description="True lists the archived ones instead.")
+    hyperparameters: bool = Field(
+        default=False, description="True tells of each the hyperparameters of its best trial."
+    )
 
 
 class ExperimentRequest(Request):

@@ -28,6 +28,20 @@ class TokenSignInRequest(Request):
     token: Password
 
 
+class SignInProvider(Resource):
+    """A provider that the site shows to everybody."""
+
+    name: str = Field(description="For `GET /v1/sign-in`.")
+    label: str
+
+
+class SignInWays(Resource):
+    """The ways to sign in that a site tells strangers of. A provider without a label is known to those who were told its name."""
+
+    passwords: bool = Field(description="False where the site takes none.")
+    providers: list[SignInProvider]
+
+
 class BeginSignInRequest(Request):
     """A sign-in with a provider of one's tenant."""
 

@@ -14,7 +14,7 @@ from services.gateway.tails import Page, Told
 
 _BATCH = 200
 _KNOWN = tuple(map(str, EventKind))
-USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST}
+USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
 """Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
 
 

@@ -1,8 +1,12 @@
 """Reading experiments and their journal."""
 
+from collections.abc import Sequence
 from functools import partial
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.gateway.api.experiments import (
+    Experiment,
     ExperimentDetail,
     ExperimentPage,
     ExperimentRequest,
@@ -37,10 +41,21 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
             wanted,
         )
         items = await call.doors.rendered.of(found.rows, partial(store.load_by_ids, connection))
+        if request.hyperparameters:
+            items = await _with_points(connection, items)
     return ExperimentPage(
         items=items,
         next_cursor=next_cursor(call, request, found.next),
     )
+
+
+async def _with_points(connection: AsyncConnection, items: Sequence[Experiment]) -> list[Experiment]:
+    """With the hyperparameters of their best trials: these are no part of the row, and so not of what is kept of it."""
+    points = await store.load_points(connection, [one.best.trial for one in items if one.best])
+    return [
+        one.model_copy(update={"hyperparameters": points.get(one.best.trial)}) if one.best else one
+        for one in items
+    ]
 
 
 async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDetail:

@@ -10,13 +10,16 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected
+from services.gateway.api.base import Empty
 from services.gateway.api.sessions import (
     BeginSignInRequest,
     BegunSignIn,
     CreatedSession,
     FinishSignInRequest,
     Session,
+    SignInProvider,
     SignInRequest,
+    SignInWays,
     TokenSignInRequest,
 )
 from services.gateway.core import tickets
@@ -78,6 +81,13 @@ async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> Created
     async with mine.unit() as unit:
         who = _Who(token.account, name, token.id, token.expires_at)
         return await _begin_session(mine, unit, who, token.tenant_name, TOKEN)
+
+
+async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
+    """Tells by which ways people sign in here, as far as the site shows them to everybody."""
+    ways = call.doors.sign_in
+    shown = [SignInProvider(name=name, label=label) for name, label in ways.providers.shown().items()]
+    return SignInWays(passwords=ways.passwords is not None, providers=shown)
 
 
 async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:

@@ -34,6 +34,7 @@ from services.gateway.api import (
     trials,
     usage,
     versions,
+    views,
     webhooks,
 )
 from services.gateway.core.auditing import Audited
@@ -56,6 +57,7 @@ from services.gateway.operations import (
     exports as export_handlers,
     following as following_handlers,
     following_all as following_all_handlers,
+    labelling as labelling_handlers,
     lifecycle as lifecycle_handlers,
     limits as limit_handlers,
     lineage as lineage_handlers,
@@ -85,6 +87,7 @@ from services.gateway.operations import (
     trials as trial_handlers,
     usage as usage_handlers,
     versions as version_handlers,
+    views as view_handlers,
     webhooks as webhook_handlers,
 )
 from services.gateway.operations.operation import Idempotency, Operation, RateClass
@@ -117,6 +120,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment, long=True),
     Operation("PreviewExperiments", "GET", "/v1/bulk/experiments", bulk.PreviewExperimentsRequest, bulk.ExperimentSelection, WRITE_EXPERIMENT, SAFE, bulk_handlers.preview_experiments),
     Operation("ActOnExperiments", "POST", "/v1/bulk/experiments", bulk.ActOnExperimentsRequest, bulk.BulkOutcome, WRITE_EXPERIMENT, NATURAL, bulk_handlers.act_on_experiments),
+    Operation("LabelExperiments", "POST", "/v1/bulk/experiments/labels", bulk.LabelExperimentsRequest, bulk.LabelledExperiments, WRITE_EXPERIMENT, NATURAL, labelling_handlers.label_experiments),
     Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", deletions.DeleteExperimentRequest, deletions.Deletion, WRITE_EXPERIMENT, NATURAL, deleting_handlers.delete_experiment, long=True),
     Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", deletions.DeleteWorkspaceRequest, deletions.Deletion, POLICY, NATURAL, deleting_handlers.delete_workspace, long=True),
     Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment, audited=Audited.NEVER),
@@ -247,11 +251,15 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetMe", "GET", "/v1/me", base.Empty, access.Me, Permission.SELF, SAFE, access_handlers.get_me),
     Operation("SignIn", "POST", "/v1/sessions", sessions.SignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in, secret=True),
     Operation("SignInWithToken", "POST", "/v1/sign-in/token", sessions.TokenSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in_with_token, secret=True),
+    Operation("ListSignInWays", "GET", "/v1/sign-in/ways", base.Empty, sessions.SignInWays, Access.PUBLIC, SAFE, signing_in_handlers.list_sign_in_ways),
     Operation("BeginSignIn", "GET", "/v1/sign-in", sessions.BeginSignInRequest, sessions.BegunSignIn, Access.PUBLIC, SAFE, signing_in_handlers.begin_sign_in),
     Operation("FinishSignIn", "POST", "/v1/sign-in/finish", sessions.FinishSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.finish_sign_in, secret=True),
     Operation("ListSessions", "GET", "/v1/sessions", sessions.ListSessionsRequest, sessions.SessionPage, Permission.SELF, SAFE, session_handlers.list_sessions),
     Operation("RevokeSession", "DELETE", "/v1/sessions/{session}", sessions.SessionRequest, sessions.Session, Permission.SELF, NATURAL, session_handlers.revoke_session),
     Operation("ChangePassword", "POST", "/v1/me/password", sessions.ChangePasswordRequest, base.Done, Permission.SELF, NATURAL, session_handlers.change_password),
+    Operation("ListViews", "GET", "/v1/views", base.Empty, views.SavedViews, Permission.SELF, SAFE, view_handlers.list_views),
+    Operation("SaveView", "PUT", "/v1/views", views.SaveViewRequest, views.SavedView, Permission.SELF, NATURAL, view_handlers.save_view),
+    Operation("DeleteView", "DELETE", "/v1/views/{view}", views.ViewRequest, base.Done, Permission.SELF, NATURAL, view_handlers.delete_view),
     Operation("CreateToken", "POST", "/v1/tokens", access.CreateTokenRequest, access.CreatedToken, Permission.TOKEN_MANAGE, KEY, access_handlers.create_token, status=201, secret=True),
     Operation("ListTokens", "GET", "/v1/tokens", access.ListTokensRequest, access.TokenPage, Permission.TOKEN_MANAGE, SAFE, access_handlers.list_tokens),
     Operation("RevokeToken", "DELETE", "/v1/tokens/{token}", access.TokenRequest, access.Token, Permission.TOKEN_MANAGE, NATURAL, access_handlers.revoke_token),

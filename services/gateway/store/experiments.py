@@ -26,6 +26,7 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -171,6 +172,19 @@ async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Seq
     query: Select[Any] = select(*_LISTED, _MARK)
     rows: Sequence[Row[Any]] = (await connection.execute(query.where(wanted))).all()
     return rows
+
+
+async def save_labels(connection: AsyncConnection, experiment_id: UUID, labels: Sequence[str]) -> None:
+    """The words by which it is found follow, by the table's trigger."""
+    statement = update(experiment).where(experiment.c.id == experiment_id)
+    await connection.execute(statement.values(labels=list(labels)))
+
+
+async def load_points(connection: AsyncConnection, trials: Collection[UUID]) -> dict[UUID, Any]:
+    """The hyperparameters of these trials, by their ids."""
+    query = select(trial.c.id, trial.c.changed["hyperparameters"].label("point"))
+    rows = await connection.execute(query.where(trial.c.id.in_(trials)))
+    return {row.id: row.point for row in rows}
 
 
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:

@@ -28,7 +28,7 @@ MAPPER = Mapper(muster_pb2)
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
     "token", "tenant", "id", "reservation", "export", "template", "operation", "webhook",
-    "session", "identity", "provider", "experiments",
+    "session", "identity", "provider", "experiments", "view",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery", "path"}
@@ -36,9 +36,9 @@ WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source"
 OF_THE_SITE = {"pool", "worker", "instance"}
 """Machines and pools belong to no tenant."""
 WORDS = {
-    "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
+    "actor", "add", "add_tags", "address", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
-    "reason", "reference", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
+    "reason", "reference", "remove", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
     "kinds", "since", "until", "zones",
     "old_password", "new_password", "password", "subject",
 }  # fmt: skip
@@ -72,9 +72,11 @@ REQUIRED: dict[str, Values] = {
     "GetLineage": {"kind": "experiment", "id": "1"},
     "GetUsage": {"by": "tenant"},
     "GrantRole": {"role": "viewer", "user": "x"},
+    "LabelExperiments": {"experiments": ["1"], "add": ["x"]},
     "LinkIdentity": {"provider": "x", "subject": "x"},
     "PreviewExperiments": {"filter": "number = 0"},
     "RecordModelUse": {"kind": "inference", "reference": "x"},
+    "SaveView": {"name": "x", "address": "/experiments"},
     "SetLimit": {"pool": "x"},
     "SetModelAlias": {"version": "1"},
     "SetModelStage": {"stage": "staging"},

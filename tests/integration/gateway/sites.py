@@ -100,9 +100,11 @@ async def people_of(api: httpx.AsyncClient, name: str, workspace: str) -> Values
     token = await made(api, "/v1/tokens", {"name": name, "role": "viewer"})
     to = {"name": f"{name}-hook", "url": "https://example.invalid/x", "workspace": workspace}
     webhook = await made(api, "/v1/webhooks", to)
+    view = {"name": f"{name}-view", "address": "/experiments"}
+    assert (await api.put("/v1/views", json=view)).status_code == 200
     me = (await api.get("/v1/me")).json()
     ids = {"binding": binding["id"], "token": token["id"], "tenant": me["tenant_name"]}
-    ids["webhook"] = webhook["id"]
+    ids |= {"webhook": webhook["id"], "view": view["name"]}
     provider = "here" if me["tenant_name"] == "default" else "there"
     identity = await done(api, f"/v1/users/{name}/identities", {"provider": provider, "subject": name})
     await api.put(f"/v1/users/{name}/password", json={"password": PASSWORD})

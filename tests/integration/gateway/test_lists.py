@@ -238,3 +238,23 @@ async def test_only_the_fields_that_are_named_are_shown_over_either_protocol(
         assert (found.name, found.number, found.HasField("config")) == ("masked", 0, False)
         with pytest.raises(grpc.aio.AioRpcError, match="there is no field 'nmae'"):
             await stub.GetExperiment(request, metadata=(token, ("fields", "nmae")))
+
+
+async def test_hyperparameters_of_the_best_trials_are_told_where_they_are_asked_for(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    made, beside = await create(api, name="pointed"), await create(api, name="pointed")
+    trial = trial_changed(made, 0)
+    best = messages.BestTrial(trial_id=trial.trial_id, trial_number=0, step=1, value=0.5)
+    await others.announce("searcher", DEFAULT_TENANT, trial, changed(made, 1, best=best))
+
+    async def listed(**asked: Any) -> dict[int, Any]:
+        page = (await api.get("/v1/experiments", params={"filter": "name = pointed", **asked})).json()
+        return {one["number"]: (one["best"] is not None, one["hyperparameters"]) for one in page["items"]}
+
+    async def told() -> bool:
+        return bool((await listed(hyperparameters=True))[made["number"]] == (True, {"lr": 0.1}))
+
+    await eventually(told)
+    assert (await listed(hyperparameters=True))[beside["number"]] == (False, None)
+    assert (await listed())[made["number"]] == (True, None)

@@ -30,6 +30,7 @@ providers:
     default_role: viewer
     groups: {{/ml: ml-people}}
     redirects: ["https://muster.example/signed-in"]
+    label: Acme
   strict: {{tenant: default, issuer: "{own}", client_id: people, audience: muster-api}}
   linking: {{tenant: default, issuer: "{own}", client_id: linking, link_by_email: true, required_claims: {{hd: acme.com}}}}
   foreign: {{tenant: globex, issuer: "{own}", client_id: foreign, audience: globex-api}}
@@ -114,6 +115,11 @@ async def test_a_new_person_signs_in_and_is_the_same_the_next_time(
     await api.patch("/v1/users/ann", json={"disabled": True})
     last = await begin(anyone, "mock")
     assert (await finish(anyone, last, await at_mock(last, "ann-1"))).status_code == 401
+
+
+async def test_strangers_are_shown_what_has_a_label_and_nothing_else(anyone: httpx.AsyncClient) -> None:
+    answer = await anyone.get("/v1/sign-in/ways")
+    assert answer.json() == {"passwords": True, "providers": [{"name": "mock", "label": "Acme"}]}
 
 
 async def test_what_was_begun_is_finished_by_who_began_it_once(anyone: httpx.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""`muster experiment act`: many at once, and never unseen."""
+"""`muster experiment act` and `label`: many at once, and never unseen."""
 
 import json
 
@@ -52,3 +52,13 @@ def test_either_names_or_a_filter_are_given(shell: Shell) -> None:
     for arguments in ((), ("31", "--filter", "number = 31")):
         ended = shell("experiment", "act", "pause", *arguments)
         assert ended.code == 2 and not shell.requests
+
+
+def test_labels_are_changed_for_those_that_are_named(shell: Shell) -> None:
+    shell.answers[f"POST {PATH}/labels"] = httpx.Response(
+        200, json={"items": [EXPERIMENT | {"labels": ["new", "kept"]}]}
+    )
+    ended = shell("experiment", "label", "31", "--add", "new", "--remove", "old")
+    assert ended.code == 0 and "new, kept" in ended.out
+    assert shell.sent("POST", f"{PATH}/labels") == {"experiments": ["31"], "add": ["new"], "remove": ["old"]}
+    assert shell("experiment", "label", "31").code == 2

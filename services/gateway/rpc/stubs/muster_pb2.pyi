@@ -55,6 +55,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_VERSION: _ClassVar[EventKind]
     EVENT_KIND_BUDGET: _ClassVar[EventKind]
     EVENT_KIND_REQUEST: _ClassVar[EventKind]
+    EVENT_KIND_LABELS: _ClassVar[EventKind]
 
 class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -270,6 +271,7 @@ EVENT_KIND_MODEL: EventKind
 EVENT_KIND_VERSION: EventKind
 EVENT_KIND_BUDGET: EventKind
 EVENT_KIND_REQUEST: EventKind
+EVENT_KIND_LABELS: EventKind
 EXPERIMENT_STATE_UNSPECIFIED: ExperimentState
 EXPERIMENT_STATE_SUBMITTED: ExperimentState
 EXPERIMENT_STATE_ACTIVE: ExperimentState
@@ -1425,7 +1427,7 @@ class ExpectedStart(_message.Message):
     def __init__(self, earliest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., runs: _Optional[int] = ...) -> None: ...
 
 class Experiment(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "hyperparameters")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1452,6 +1454,7 @@ class Experiment(_message.Message):
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     id: str
     number: int
     name: str
@@ -1478,7 +1481,8 @@ class Experiment(_message.Message):
     started_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    hyperparameters: _struct_pb2.Struct
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class ExperimentBudget(_message.Message):
     __slots__ = ("slot_hours", "cost", "deadline", "used_slot_hours", "used_cost")
@@ -1507,7 +1511,7 @@ class ExperimentCode(_message.Message):
     def __init__(self, sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., unpacked_bytes: _Optional[int] = ..., files: _Optional[_Iterable[_Union[CodeFile, _Mapping]]] = ...) -> None: ...
 
 class ExperimentDetail(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "hyperparameters", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1534,6 +1538,7 @@ class ExperimentDetail(_message.Message):
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -1570,6 +1575,7 @@ class ExperimentDetail(_message.Message):
     started_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
+    hyperparameters: _struct_pb2.Struct
     config: _struct_pb2.Struct
     config_yaml: str
     trace_id: str
@@ -1580,7 +1586,7 @@ class ExperimentDetail(_message.Message):
     pool: str
     max_concurrent_trials: int
     budget: ExperimentBudget
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
 
 class ExperimentMetrics(_message.Message):
     __slots__ = ("trials",)
@@ -2141,6 +2147,22 @@ class JournalPage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[JournalEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class LabelExperimentsRequest(_message.Message):
+    __slots__ = ("experiments", "add", "remove")
+    EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    ADD_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
+    experiments: _containers.RepeatedScalarFieldContainer[str]
+    add: _containers.RepeatedScalarFieldContainer[str]
+    remove: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, experiments: _Optional[_Iterable[str]] = ..., add: _Optional[_Iterable[str]] = ..., remove: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class LabelledExperiments(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Experiment]
+    def __init__(self, items: _Optional[_Iterable[_Union[Experiment, _Mapping]]] = ...) -> None: ...
+
 class Limit(_message.Message):
     __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight", "warnings")
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -2284,7 +2306,7 @@ class ListExperimentLogsRequest(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "filter", "sort", "state", "label", "name_contains", "archived")
+    __slots__ = ("limit", "cursor", "filter", "sort", "state", "label", "name_contains", "archived", "hyperparameters")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -2293,6 +2315,7 @@ class ListExperimentsRequest(_message.Message):
     LABEL_FIELD_NUMBER: _ClassVar[int]
     NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
     filter: str
@@ -2301,7 +2324,8 @@ class ListExperimentsRequest(_message.Message):
     label: _containers.RepeatedScalarFieldContainer[str]
     name_contains: str
     archived: bool
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
+    hyperparameters: bool
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ..., hyperparameters: _Optional[bool] = ...) -> None: ...
 
 class ListFrontRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
@@ -3694,6 +3718,30 @@ class RunPage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class SaveViewRequest(_message.Message):
+    __slots__ = ("name", "address")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    address: str
+    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
+
+class SavedView(_message.Message):
+    __slots__ = ("name", "address", "saved_at")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    SAVED_AT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    address: str
+    saved_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ..., saved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SavedViews(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[SavedView]
+    def __init__(self, items: _Optional[_Iterable[_Union[SavedView, _Mapping]]] = ...) -> None: ...
+
 class SearchEvent(_message.Message):
     __slots__ = ("number", "time", "kind", "key", "trial", "trial_number", "hyperparameters", "at", "value", "others", "state", "reason")
     class OthersEntry(_message.Message):
@@ -3963,6 +4011,14 @@ class SetWorkspaceQuotaRequest(_message.Message):
     max_stored_bytes: int
     def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., max_stored_bytes: _Optional[int] = ...) -> None: ...
 
+class SignInProvider(_message.Message):
+    __slots__ = ("name", "label")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    label: str
+    def __init__(self, name: _Optional[str] = ..., label: _Optional[str] = ...) -> None: ...
+
 class SignInRequest(_message.Message):
     __slots__ = ("tenant", "user", "password")
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -3972,6 +4028,14 @@ class SignInRequest(_message.Message):
     user: str
     password: str
     def __init__(self, tenant: _Optional[str] = ..., user: _Optional[str] = ..., password: _Optional[str] = ...) -> None: ...
+
+class SignInWays(_message.Message):
+    __slots__ = ("passwords", "providers")
+    PASSWORDS_FIELD_NUMBER: _ClassVar[int]
+    PROVIDERS_FIELD_NUMBER: _ClassVar[int]
+    passwords: bool
+    providers: _containers.RepeatedCompositeFieldContainer[SignInProvider]
+    def __init__(self, passwords: _Optional[bool] = ..., providers: _Optional[_Iterable[_Union[SignInProvider, _Mapping]]] = ...) -> None: ...
 
 class Signature(_message.Message):
     __slots__ = ("inputs", "outputs")
@@ -4443,6 +4507,12 @@ class VerifyCheckpointsRequest(_message.Message):
     experiment: str
     waiting: bool
     def __init__(self, experiment: _Optional[str] = ..., waiting: _Optional[bool] = ...) -> None: ...
+
+class ViewRequest(_message.Message):
+    __slots__ = ("view",)
+    VIEW_FIELD_NUMBER: _ClassVar[int]
+    view: str
+    def __init__(self, view: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ("after", "kind", "experiment")

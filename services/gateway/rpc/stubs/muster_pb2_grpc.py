@@ -120,6 +120,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
                 _registered_method=True)
+        self.LabelExperiments = channel.unary_unary(
+                '/muster.v1.Muster/LabelExperiments',
+                request_serializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
+                _registered_method=True)
         self.DeleteExperiment = channel.unary_unary(
                 '/muster.v1.Muster/DeleteExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.SerializeToString,
@@ -720,6 +725,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
                 _registered_method=True)
+        self.ListSignInWays = channel.unary_unary(
+                '/muster.v1.Muster/ListSignInWays',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SignInWays.FromString,
+                _registered_method=True)
         self.BeginSignIn = channel.unary_unary(
                 '/muster.v1.Muster/BeginSignIn',
                 request_serializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
@@ -743,6 +753,21 @@ class MusterStub:
         self.ChangePassword = channel.unary_unary(
                 '/muster.v1.Muster/ChangePassword',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.ListViews = channel.unary_unary(
+                '/muster.v1.Muster/ListViews',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
+                _registered_method=True)
+        self.SaveView = channel.unary_unary(
+                '/muster.v1.Muster/SaveView',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedView.FromString,
+                _registered_method=True)
+        self.DeleteView = channel.unary_unary(
+                '/muster.v1.Muster/DeleteView',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
                 _registered_method=True)
         self.CreateToken = channel.unary_unary(
@@ -1097,6 +1122,14 @@ class MusterServicer:
     def ActOnExperiments(self, request, context):
         """Does one thing with many experiments, and tells of each what came of it.
         REST: POST /v1/bulk/experiments
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LabelExperiments(self, request, context):
+        """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none.
+        REST: POST /v1/bulk/experiments/labels
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2062,6 +2095,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSignInWays(self, request, context):
+        """Tells by which ways people sign in here, as far as the site shows them to everybody.
+        REST: GET /v1/sign-in/ways
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def BeginSignIn(self, request, context):
         """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with.
         REST: GET /v1/sign-in
@@ -2097,6 +2138,30 @@ class MusterServicer:
     def ChangePassword(self, request, context):
         """Sets the caller's password in place of the one before, and ends the caller's other sessions.
         REST: POST /v1/me/password
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListViews(self, request, context):
+        """Lists the caller's own views, by name.
+        REST: GET /v1/views
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SaveView(self, request, context):
+        """Keeps a view under a name, for the caller alone; one of that name is replaced.
+        REST: PUT /v1/views
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteView(self, request, context):
+        """Forgets one of the caller's own views.
+        REST: DELETE /v1/views/{view}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2533,6 +2598,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ActOnExperiments,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.SerializeToString,
+            ),
+            'LabelExperiments': grpc.unary_unary_rpc_method_handler(
+                    servicer.LabelExperiments,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.SerializeToString,
             ),
             'DeleteExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteExperiment,
@@ -3134,6 +3204,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
             ),
+            'ListSignInWays': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSignInWays,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SignInWays.SerializeToString,
+            ),
             'BeginSignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.BeginSignIn,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.FromString,
@@ -3157,6 +3232,21 @@ def add_MusterServicer_to_server(servicer, server):
             'ChangePassword': grpc.unary_unary_rpc_method_handler(
                     servicer.ChangePassword,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'ListViews': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListViews,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedViews.SerializeToString,
+            ),
+            'SaveView': grpc.unary_unary_rpc_method_handler(
+                    servicer.SaveView,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedView.SerializeToString,
+            ),
+            'DeleteView': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteView,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ViewRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
             ),
             'CreateToken': grpc.unary_unary_rpc_method_handler(
@@ -3835,6 +3925,33 @@ class Muster:
             '/muster.v1.Muster/ActOnExperiments',
             muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LabelExperiments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/LabelExperiments',
+            muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
             options,
             channel_credentials,
             insecure,
@@ -7086,6 +7203,33 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def ListSignInWays(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListSignInWays',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SignInWays.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def BeginSignIn(request,
             target,
             options=(),
@@ -7209,6 +7353,87 @@ class Muster:
             target,
             '/muster.v1.Muster/ChangePassword',
             muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListViews(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListViews',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SaveView(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SaveView',
+            muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SavedView.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteView(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteView',
+            muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Done.FromString,
             options,
             channel_credentials,
