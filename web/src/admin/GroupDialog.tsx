@@ -1,15 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
+import { ifStill } from "@/api/seen";
 import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Select } from "@/parts/Field";
 import { Listed } from "@/parts/Listed";
+import { Seeing } from "@/parts/Seeing";
 import { toastProblem } from "@/parts/Toast";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
-import { ADMIN, membersQuery, usersQuery, type Group, type User } from "./data";
+import { ADMIN, groupQuery, membersQuery, usersQuery, type Group, type User } from "./data";
 
 /** Who is in a group; who manages access adds and takes members, and deletes it. */
 export function GroupDialog({ group, onClose }: { group: Group; onClose: () => void }) {
@@ -28,9 +30,13 @@ export function GroupDialog({ group, onClose }: { group: Group; onClose: () => v
   });
   if (isGoing) {
     return (
-      <ActDialog title={`Delete group ${group.name}`} verb="Delete it" kind="danger" act={() => ask(api.DELETE("/v1/groups/{group}", { params: { path: { group: group.name } } }))} stale={ADMIN} said={`group ${group.name} is gone`} onClose={onClose}>
-        <p>Its members stay, without the roles that the group was given.</p>
-      </ActDialog>
+      <Seeing title={`Delete group ${group.name}`} query={groupQuery(group.name)} onClose={onClose}>
+        {(seen) => (
+          <ActDialog title={`Delete group ${group.name}`} verb="Delete it" kind="danger" act={() => ask(api.DELETE("/v1/groups/{group}", { params: { path: { group: group.name }, header: ifStill(seen) } }))} stale={ADMIN} said={`group ${group.name} is gone`} onClose={onClose}>
+            <p>Its members stay, without the roles that the group was given.</p>
+          </ActDialog>
+        )}
+      </Seeing>
     );
   }
   const others = users.data?.items.filter((one) => !one.groups.includes(group.name)) ?? [];

@@ -1,13 +1,15 @@
 import { useState } from "react";
 import { api, ask } from "@/api/client";
+import { ifStill, type Seen } from "@/api/seen";
 import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
 import { Secret } from "@/parts/Secret";
+import { Seeing } from "@/parts/Seeing";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
-import { ADMIN, type User } from "./data";
+import { ADMIN, userQuery, type User } from "./data";
 import { DAY_S } from "./time";
 
 type Act = "token" | "password" | "turn";
@@ -18,7 +20,13 @@ export function PersonDialog({ user, onClose }: { user: User; onClose: () => voi
   const [act, setAct] = useState<Act | null>(null);
   if (act === "token") return <NewUserToken user={user} onClose={onClose} />;
   if (act === "password") return <NewPassword user={user} onClose={onClose} />;
-  if (act === "turn") return <Turn user={user} onClose={onClose} />;
+  if (act === "turn") {
+    return (
+      <Seeing title={user.name} query={userQuery(user.name)} onClose={onClose}>
+        {(seen) => <Turn seen={seen} onClose={onClose} />}
+      </Seeing>
+    );
+  }
   return (
     <Dialog title={user.name} onClose={onClose}>
       <div className={css.acts}>
@@ -70,14 +78,15 @@ function NewPassword({ user, onClose }: { user: User; onClose: () => void }) {
   );
 }
 
-function Turn({ user, onClose }: { user: User; onClose: () => void }) {
+function Turn({ seen, onClose }: { seen: Seen<User>; onClose: () => void }) {
+  const user = seen.value;
   const isOff = Boolean(user.disabled_at);
   return (
     <ActDialog
       title={user.name}
       verb={isOff ? "Let it in again" : "End its access"}
       kind={isOff ? "primary" : "danger"}
-      act={() => ask(api.PATCH("/v1/users/{user}", { params: { path: { user: user.name } }, body: { disabled: !isOff, display_name: null } }))}
+      act={() => ask(api.PATCH("/v1/users/{user}", { params: { path: { user: user.name }, header: ifStill(seen) }, body: { disabled: !isOff, display_name: null } }))}
       stale={ADMIN}
       onClose={onClose}
     >

@@ -1,4 +1,3 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
 import { ifStill, type Seen } from "@/api/seen";
@@ -6,7 +5,7 @@ import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
-import { Loading, Trouble } from "@/parts/Notes";
+import { Seeing } from "@/parts/Seeing";
 import { useMay } from "@/session/session";
 import css from "./Admin.module.css";
 import { ConfigField } from "./ConfigField";
@@ -16,12 +15,18 @@ import { readMapping, textOf, type Mapping } from "./mapping";
 /** A template as it stands, changed where one may. */
 export function TemplateDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const mayChange = useMay()("policy.manage");
-  const seen = useQuery(templateQuery(name));
-  if (seen.data && mayChange) return <EditTemplate seen={seen.data} onClose={onClose} />;
   return (
-    <Dialog title={name} wide onClose={onClose}>
-      {seen.error ? <Trouble error={seen.error} /> : seen.data ? <pre className={css.config}>{textOf(seen.data.value.config)}</pre> : <Loading rows={4} />}
-    </Dialog>
+    <Seeing title={name} query={templateQuery(name)} onClose={onClose}>
+      {(seen) =>
+        mayChange ? (
+          <EditTemplate seen={seen} onClose={onClose} />
+        ) : (
+          <Dialog title={name} wide onClose={onClose}>
+            <pre className={css.config}>{textOf(seen.value.config)}</pre>
+          </Dialog>
+        )
+      }
+    </Seeing>
   );
 }
 
@@ -51,14 +56,12 @@ export function NewTemplate({ onClose }: { onClose: () => void }) {
 }
 
 function EditTemplate({ seen, onClose }: { seen: Seen<Template>; onClose: () => void }) {
-  // What was seen when this opened: an answer that comes later belongs to somebody else's change.
-  const [base] = useState(seen);
-  const template = base.value;
+  const template = seen.value;
   const [description, setDescription] = useState(template.description);
   const [text, setText] = useState(() => textOf(template.config));
   const [isGoing, setGoing] = useState(false);
   const { value, marks } = readMapping(text);
-  const params = { path: { template: template.name }, header: ifStill(base) };
+  const params = { path: { template: template.name }, header: ifStill(seen) };
   if (isGoing) {
     return (
       <ActDialog title={`Delete template ${template.name}`} verb="Delete it" kind="danger" act={() => ask(api.DELETE("/v1/templates/{template}", { params }))} stale={ADMIN} said={`template ${template.name} is gone`} onClose={onClose}>

@@ -1,20 +1,21 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
+import { ifStill } from "@/api/seen";
 import { ActDialog } from "@/parts/ActDialog";
 import { Button } from "@/parts/Button";
 import { Dialog } from "@/parts/Dialog";
 import { Listed } from "@/parts/Listed";
 import { Secret } from "@/parts/Secret";
+import { Seeing } from "@/parts/Seeing";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { toast, toastProblem } from "@/parts/Toast";
-import { ADMIN, deliveriesQuery, type Delivery, type Webhook } from "./data";
+import { ADMIN, deliveriesQuery, webhookQuery, type Delivery, type Webhook } from "./data";
 import { DAY_S } from "./time";
 
 type Act = "turn" | "rotate" | "delete";
 const STATES: Record<string, string> = { delivered: "completed", dead: "failed" };
-
 
 /** What was sent to one address, again where it is wanted; and a rest, another secret or an end for it. */
 export function WebhookDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
@@ -81,8 +82,15 @@ function Changing({ webhook, act, onClose }: { webhook: Webhook; act: Act; onClo
     );
   }
   return (
-    <ActDialog {...common} title={webhook.name} verb={webhook.enabled ? "Let it rest" : "Send again"} act={() => ask(api.PATCH("/v1/webhooks/{webhook}", { params, body: { ...AS_IT_IS, enabled: !webhook.enabled } }))}>
-      <p>{webhook.enabled ? "What happens while it rests is never sent." : "What happens from now on is sent."}</p>
-    </ActDialog>
+    <Seeing title={webhook.name} query={webhookQuery(webhook.id)} onClose={onClose}>
+      {(seen) => {
+        const { enabled } = seen.value;
+        return (
+          <ActDialog {...common} title={webhook.name} verb={enabled ? "Let it rest" : "Send again"} act={() => ask(api.PATCH("/v1/webhooks/{webhook}", { params: { ...params, header: ifStill(seen) }, body: { ...AS_IT_IS, enabled: !enabled } }))}>
+            <p>{enabled ? "What happens while it rests is never sent." : "What happens from now on is sent."}</p>
+          </ActDialog>
+        );
+      }}
+    </Seeing>
   );
 }

@@ -84,11 +84,14 @@ export const policiesQuery = queryOptions({
     return { templates: templates.items, policies: policies.items };
   },
 });
-/** A template with the tag that a change of it names. */
-export const templateQuery = (template: string) =>
-  queryOptions({
-    queryKey: keys.admin("template", { template }),
-    queryFn: ({ signal }) => see(api.GET("/v1/templates/{template}", { params: { path: { template } }, signal })),
-    staleTime: 0,
-    gcTime: 0,
-  });
+
+/** One thing with the tag that a change of it names; asked anew for each change. */
+function seenQuery<Thing>(part: string, name: string, asked: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {
+  return queryOptions({ queryKey: keys.admin(part, { name }), queryFn: ({ signal }) => see(asked(signal)), staleTime: 0, gcTime: 0 });
+}
+
+export const templateQuery = (template: string) => seenQuery<Template>("template", template, (signal) => api.GET("/v1/templates/{template}", { params: { path: { template } }, signal }));
+export const roleQuery = (role: string) => seenQuery<Role>("role", role, (signal) => api.GET("/v1/roles/{role}", { params: { path: { role } }, signal }));
+export const userQuery = (user: string) => seenQuery<User>("user", user, (signal) => api.GET("/v1/users/{user}", { params: { path: { user } }, signal }));
+export const groupQuery = (group: string) => seenQuery<Group>("group", group, (signal) => api.GET("/v1/groups/{group}", { params: { path: { group } }, signal }));
+export const webhookQuery = (webhook: string) => seenQuery<Webhook>("webhook", webhook, (signal) => api.GET("/v1/webhooks/{webhook}", { params: { path: { webhook } }, signal }));

@@ -1,39 +1,39 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask } from "@/api/client";
 import { ifStill, type Seen } from "@/api/seen";
 import { ActDialog } from "@/parts/ActDialog";
-import { Dialog } from "@/parts/Dialog";
 import { Field } from "@/parts/Field";
-import { Loading, Trouble } from "@/parts/Notes";
+import { Seeing } from "@/parts/Seeing";
 import { MODELS, seenModelQuery, seenVersionQuery, type Model, type ModelVersion } from "./data";
 import { NotesField } from "./NotesField";
 import { changedTags } from "./tags";
 
 /** What a model is described by, changed as it was when this opened; what somebody else has changed meanwhile is not written over. */
 export function EditModel({ model, onClose }: { model: string; onClose: () => void }) {
-  const seen = useQuery(seenModelQuery(model));
-  if (seen.data) return <ModelForm seen={seen.data} onClose={onClose} />;
-  return <Dialog title="Edit the model" wide onClose={onClose}>{seen.error ? <Trouble error={seen.error} /> : <Loading rows={5} />}</Dialog>;
+  return (
+    <Seeing title="Edit the model" query={seenModelQuery(model)} onClose={onClose}>
+      {(seen) => <ModelForm seen={seen} onClose={onClose} />}
+    </Seeing>
+  );
 }
 
 /** The same of one version. */
 export function EditVersion({ model, version, onClose }: { model: string; version: string; onClose: () => void }) {
-  const seen = useQuery(seenVersionQuery(model, version));
-  if (seen.data) return <VersionForm model={model} seen={seen.data} onClose={onClose} />;
-  return <Dialog title="Edit the version" wide onClose={onClose}>{seen.error ? <Trouble error={seen.error} /> : <Loading rows={5} />}</Dialog>;
+  return (
+    <Seeing title="Edit the version" query={seenVersionQuery(model, version)} onClose={onClose}>
+      {(seen) => <VersionForm model={model} seen={seen} onClose={onClose} />}
+    </Seeing>
+  );
 }
 
 function ModelForm({ seen, onClose }: { seen: Seen<Model>; onClose: () => void }) {
-  // Events ask again for what is shown; what is edited stays what was seen.
-  const [base] = useState(seen);
-  const model = base.value;
+  const model = seen.value;
   const [description, setDescription] = useState(model.description ?? "");
   const [tags, setTags] = useState((model.tags ?? []).join(", "));
   const [notes, setNotes] = useState(model.notes ?? "");
   const act = () => {
     const body = { description, notes, ...changedTags(model.tags ?? [], tags), metadata: null, approvals: {}, expected_version: null };
-    return ask(api.PATCH("/v1/models/{model}", { params: { path: { model: model.id }, header: ifStill(base) }, body }));
+    return ask(api.PATCH("/v1/models/{model}", { params: { path: { model: model.id }, header: ifStill(seen) }, body }));
   };
   return (
     <ActDialog title={`Edit ${model.name}`} verb="Save" wide act={act} stale={MODELS} said={`${model.name} has changed`} onClose={onClose}>
@@ -45,13 +45,12 @@ function ModelForm({ seen, onClose }: { seen: Seen<Model>; onClose: () => void }
 }
 
 function VersionForm({ model, seen, onClose }: { model: string; seen: Seen<ModelVersion>; onClose: () => void }) {
-  const [base] = useState(seen);
-  const version = base.value;
+  const version = seen.value;
   const [comment, setComment] = useState(version.comment ?? "");
   const [tags, setTags] = useState((version.tags ?? []).join(", "));
   const [notes, setNotes] = useState(version.notes ?? "");
   const act = () => {
-    const params = { path: { model, version: String(version.number) }, header: ifStill(base) };
+    const params = { path: { model, version: String(version.number) }, header: ifStill(seen) };
     return ask(api.PATCH("/v1/models/{model}/versions/{version}", { params, body: { comment, notes, ...changedTags(version.tags ?? [], tags), expected_version: null } }));
   };
   return (

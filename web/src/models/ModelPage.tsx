@@ -32,7 +32,7 @@ export default function ModelPage() {
     <Page title={model.data.name} aside={<><span className="muted">{model.data.workspace}</span><Tags tags={model.data.tags ?? []} /></>} actions={mayWrite && <><Button icon="tag" disabled={versions.data.items.length === 0} onClick={() => setAct("alias")}>Set an alias…</Button><Button onClick={() => setAct("edit")}>Edit…</Button></>}>
       {model.data.description && <p className={css.description}>{model.data.description}</p>}
       <Section title="Versions">
-        {versions.data.items.length === 0 ? <Empty icon="models" title="No version yet">A saved checkpoint becomes one: <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
+        {versions.data.items.length === 0 ? <Empty icon="models" title="No version yet">A saved checkpoint becomes one: by the page of its trial, or by <code>muster model register</code>.</Empty> : <Versions model={model.data} versions={versions.data.items} />}
       </Section>
       {versions.data.items.length > 1 && (
         <Section title="Compare">
