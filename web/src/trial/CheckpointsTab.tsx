@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Fragment } from "react";
+import { Fragment, useState } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Button } from "@/parts/Button";
@@ -9,13 +9,17 @@ import { counted, formatBytes, formatNumber } from "@/parts/format";
 import { Complaint, Empty, Loading, Trouble } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
+import { useMay } from "@/session/session";
 import { checkpointsQuery } from "@/training/queries";
+import { RegisterDialog } from "./RegisterDialog";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 
 /** The trial's checkpoints, and the files of the one that is open. */
 export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
   const { data, error, refetch } = useQuery(checkpointsQuery(trial.id));
+  const mayRegister = useMay()("model.write");
+  const [registered, setRegistered] = useState<{ id: string; step: number } | null>(null);
   if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
   if (!data) return <Loading rows={6} />;
   if (data.items.length === 0) {
@@ -57,6 +61,11 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
                     <Time at={one.created_at} />
                   </td>
                   <td data-end>
+                    {mayRegister && one.state === "saved" && (
+                      <Button small kind="quiet" icon="models" onClick={() => setRegistered(one)}>
+                        Register…
+                      </Button>
+                    )}
                     <Button small kind="quiet" icon={isOpen ? "chevronDown" : "chevronRight"} aria-expanded={isOpen} onClick={() => onSearch({ ...search, checkpoint: isOpen ? undefined : one.id })}>
                       {counted(one.files, "file")}
                     </Button>
@@ -74,6 +83,7 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
           })}
         </tbody>
       </PlainTable>
+      {registered && <RegisterDialog trial={trial} checkpoint={registered} onClose={() => setRegistered(null)} />}
       {data.next_cursor && <p className={css.more}>The first 200 are shown; `muster checkpoint list` shows all.</p>}
     </>
   );
