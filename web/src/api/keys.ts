@@ -1,6 +1,9 @@
 /** The names under which answers are kept. `live/apply` finds by them what an event changes, so every query is named here. */
 export const keys = {
   me: ["me"] as const,
+  ways: ["ways"] as const,
+  /** The reader's own saved views. */
+  views: ["views"] as const,
   experimentLists: ["experiments"] as const,
   experiments: (asked: object) => ["experiments", asked] as const,
   experimentAny: ["experiment"] as const,

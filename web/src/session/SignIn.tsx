@@ -1,14 +1,16 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { Mark } from "@/app/Mark";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Complaint } from "@/parts/Notes";
 import css from "./SignIn.module.css";
-import { beginWithProvider, signInByPassword, signInByToken } from "./ways";
+import { beginWithProvider, signInByPassword, signInByToken, waysQuery } from "./ways";
 
 const WAYS = ["Password", "Token", "Provider"] as const;
 type Way = (typeof WAYS)[number];
 const REMEMBERED = "muster.way";
+const FORM = "";
 
 interface SignInProps {
   /** Asks who is there now. Raises Problem where that is nobody still. */
@@ -21,37 +23,56 @@ interface SignInProps {
 
 /** The way in. What is typed goes to the gateway alone, and a password is never kept here. */
 export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
-  const [way, setWay] = useState<Way>(() => (localStorage.getItem(REMEMBERED) as Way | null) ?? "Password");
+  const [chosen, setChosen] = useState<Way>(() => (localStorage.getItem(REMEMBERED) as Way | null) ?? "Password");
   const [error, setError] = useState<unknown>(before);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
+  /** What is on its way: the form, or the provider of that name. */
+  const [busy, setBusy] = useState<string | null>(null);
+  const { data: site } = useQuery(waysQuery);
+  const ways: readonly Way[] = site?.passwords === false ? WAYS.filter((one) => one !== "Password") : WAYS;
+  const way = ways.includes(chosen) ? chosen : (ways[0] ?? "Token");
+  const go = async (what: string, act: () => Promise<void>) => {
+    setBusy(what);
+    setError(null);
+    try {
+      await act();
+    } catch (thrown) {
+      setError(thrown);
+      setBusy(null);
+    }
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const said = (name: string) => String(form.get(name) ?? "").trim();
-    setBusy(true);
-    setError(null);
-    try {
-      if (way === "Password") await signInByPassword(said("tenant"), said("user"), String(form.get("password")));
-      else if (way === "Token") await signInByToken(said("token"));
-      else return await beginWithProvider(said("provider"));
+    void go(FORM, async () => {
+      if (way === "Provider") return beginWithProvider(said("provider"));
+      if (way === "Token") await signInByToken(said("token"));
+      else await signInByPassword(said("tenant"), said("user"), String(form.get("password")));
       localStorage.setItem(REMEMBERED, way);
       await onEnter();
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(false);
-    }
+    });
   };
   return (
     <main className={css.page}>
-      <form className={css.card} onSubmit={(event) => void submit(event)}>
+      <form className={css.card} onSubmit={submit}>
         <div className={css.brand}>
           <Mark size={40} />
           <h1>Sign in to Muster</h1>
           <p className="muted">{wasIn ? "Your session has ended. The page goes on where it was." : "Searches, training and models, in one place."}</p>
         </div>
+        {site && site.providers.length > 0 && (
+          <div className={css.providers}>
+            {site.providers.map(({ name, label }) => (
+              <Button key={name} busy={busy === name} disabled={busy !== null} onClick={() => void go(name, () => beginWithProvider(name))}>
+                {`Continue with ${label}`}
+              </Button>
+            ))}
+            <p className="muted">or</p>
+          </div>
+        )}
         <div className={css.ways} role="radiogroup" aria-label="How to sign in">
-          {WAYS.map((one) => (
-            <button key={one} type="button" role="radio" aria-checked={one === way} onClick={() => setWay(one)}>
+          {ways.map((one) => (
+            <button key={one} type="button" role="radio" aria-checked={one === way} onClick={() => setChosen(one)}>
               {one}
             </button>
           ))}
@@ -76,10 +97,10 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
           />
         )}
         {way === "Provider" && (
-          <Field label="Provider" name="provider" required autoFocus hint="The name that your site gave it, such as google." />
+          <Field label="Provider" name="provider" required autoFocus hint="The name by which your site was told of it, such as google." />
         )}
         {error !== null && <Complaint error={error} />}
-        <Button kind="primary" type="submit" busy={isBusy}>
+        <Button kind="primary" type="submit" busy={busy === FORM} disabled={busy !== null}>
           {way === "Provider" ? "Continue" : "Sign in"}
         </Button>
       </form>

@@ -1,5 +1,7 @@
 /** The ways in. By each of them the browser gets a cookie that no script can read. */
+import { queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
 import { Problem } from "@/api/problem";
 
 const COOKIE = { "Muster-Session": "cookie" };
@@ -10,6 +12,13 @@ interface UnderWay {
   state: string;
   back: string;
 }
+
+/** What this site tells strangers of its ways in. */
+export const waysQuery = queryOptions({
+  queryKey: keys.ways,
+  queryFn: ({ signal }) => ask(api.GET("/v1/sign-in/ways", { signal })),
+  staleTime: Infinity,
+});
 
 export async function signInByPassword(tenant: string, user: string, password: string): Promise<void> {
   await ask(api.POST("/v1/sessions", { params: { header: COOKIE }, body: { tenant, user, password } }));
