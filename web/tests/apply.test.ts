@@ -77,3 +77,24 @@ it("patches a detail without losing what events do not carry", () => {
   apply(client, [event(experiment("1", 2, 0.4))]);
   expect(client.getQueryData(keys.experiment(1))).toMatchObject({ config: { name: "x" }, progress: 0.4 });
 });
+
+it("shows labels as they are put, beside whatever else is told of the experiment", () => {
+  const client = new QueryClient();
+  listing(client, { ...experiment("1", 5), labels: ["old"] });
+  client.setQueryData(keys.experiment(1), { ...experiment("1", 5), labels: ["old"] });
+  const labels = { id: "2", kind: "labels", entity: "1", experiment: "1", version: 5, resource: { labels: ["new"] } } as unknown as LiveEvent;
+  const stale = apply(client, [labels, event(experiment("1", 6, 0.5))]);
+  expect(shown(client)[0]).toMatchObject({ labels: ["new"], progress: 0.5 });
+  expect(client.getQueryData(keys.experiment(1))).toMatchObject({ labels: ["new"], progress: 0.5 });
+  expect(stale.lists).toBe(false);
+  listingAs(client, keys.experiments({ filter: "labels contains new" }));
+  expect(apply(client, [labels]).lists).toBe(true);
+});
+
+it("asks again for hyperparameters that are another trial's by now", () => {
+  const client = new QueryClient();
+  const best = { trial_number: 3 } as Experiment["best"];
+  listingAs(client, keys.experiments({ filter: "", hyperparameters: true }), { ...experiment("1", 1), best });
+  expect(apply(client, [event({ ...experiment("1", 2), best })]).lists).toBe(false);
+  expect(apply(client, [event({ ...experiment("1", 3), best: { trial_number: 4 } as Experiment["best"] })]).lists).toBe(true);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { condition, FIELDS, withLabel, type FilterField } from "@/experiments/filters";
+import { condition, FIELDS, type FilterField } from "@/experiments/filters";
 import { filterOf, orderOf, sortOf } from "@/experiments/query";
 import { readListSearch } from "@/experiments/search";
 import { joined, quoted } from "@/parts/expression";
@@ -27,25 +27,17 @@ describe("a filter made by clicks", () => {
 
 describe("the address of the list", () => {
   it("is a filter and an order", () => {
-    const search = readListSearch({ group: "failed", filter: "owner = ann", sort: "-best.value", archived: "true", other: 1 });
+    const search = readListSearch({ group: "failed", filter: "owner = ann", sort: "-best.value", archived: "true", columns: ["name", 3], other: 1 });
     expect(filterOf(search)).toBe("state in (error, rejected) and owner = ann");
     expect(search.archived).toBe(true);
+    expect(search.columns).toEqual(["name", "3"]);
     expect(orderOf(search.sort)).toEqual({ by: "best.value", isDown: true });
     expect(sortOf(orderOf("name"))).toBe("name");
   });
 
   it("may have been typed by anybody", () => {
-    expect(readListSearch({ filter: 3, sort: ["x"], archived: "no" })).toEqual({});
+    expect(readListSearch({ filter: 3, sort: ["x"], archived: "no", columns: "name" })).toEqual({});
     expect(filterOf({ group: "constructor" })).toBe("");
     expect(orderOf("a,b")).toBeNull();
-  });
-});
-
-describe("a label that is pressed", () => {
-  it("narrows what is shown, once", () => {
-    expect(withLabel(undefined, "vision")).toBe('labels contains "vision"');
-    const both = withLabel("state = active or number < 3", 'a "b"');
-    expect(both).toBe('(state = active or number < 3) and labels contains "a \\"b\\""');
-    expect(withLabel(both, 'a "b"')).toBe(both);
   });
 });

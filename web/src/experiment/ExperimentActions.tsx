@@ -1,15 +1,18 @@
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import type { Experiment } from "@/api/types";
 import { Button, IconButton } from "@/parts/Button";
 import { Menu } from "@/parts/Menu";
 import { useMay } from "@/session/session";
 import { ACTIONS, useAct } from "@/training/acting";
+import { LabelsDialog } from "@/training/LabelsDialog";
 
 /** What can be done to one experiment where it stands now: the first as a button, the rest in a menu. */
 export function ExperimentActions({ experiment }: { experiment: Experiment }) {
   const may = useMay();
   const act = useAct();
   const navigate = useNavigate();
+  const [isLabelling, setLabelling] = useState(false);
   if (!may("experiment.write")) return null;
   const [first, ...rest] = ACTIONS.filter((one) => one.fits(experiment));
   const run = (action: (typeof ACTIONS)[number]) => act.mutate({ action: action.action, experiments: [String(experiment.number)] });
@@ -24,13 +27,15 @@ export function ExperimentActions({ experiment }: { experiment: Experiment }) {
           {first.label}
         </Button>
       )}
-      {rest.length > 0 && (
-        <Menu
-          label="More actions"
-          trigger={(props) => <IconButton icon="more" label="More actions" {...props} />}
-          items={rest.map((one) => ({ label: one.label, icon: one.icon, danger: one.danger, onSelect: () => run(one) }))}
-        />
-      )}
+      <Menu
+        label="More actions"
+        trigger={(props) => <IconButton icon="more" label="More actions" {...props} />}
+        items={[
+          { label: "Labels…", icon: "tag", onSelect: () => setLabelling(true) },
+          ...rest.map((one) => ({ label: one.label, icon: one.icon, danger: one.danger, onSelect: () => run(one) })),
+        ]}
+      />
+      {isLabelling && <LabelsDialog experiments={[experiment]} onClose={() => setLabelling(false)} />}
     </>
   );
 }

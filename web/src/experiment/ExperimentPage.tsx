@@ -3,6 +3,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ExperimentDetail } from "@/api/types";
 import { State } from "@/parts/State";
 import { TabbedPage, type Part } from "@/parts/TabbedPage";
+import { Label } from "@/training/Label";
 import { experimentQuery } from "@/training/queries";
 import { AnalysisTab } from "./AnalysisTab";
 import { CodeTab } from "./CodeTab";
@@ -62,11 +63,7 @@ function Aside({ experiment }: { experiment: ExperimentDetail }) {
     <span className={css.aside}>
       <span className="muted number">#{experiment.number}</span>
       <State state={experiment.state} />
-      {experiment.labels.map((label) => (
-        <span key={label} className={css.label}>
-          {label}
-        </span>
-      ))}
+      {experiment.labels.map((label) => <Label key={label} name={label} />)}
     </span>
   );
 }

@@ -7,11 +7,12 @@ import css from "./Experiments.module.css";
 interface ActionBarProps {
   ticked: readonly Experiment[];
   onClear: () => void;
+  onLabel: () => void;
   onCompare: () => void;
 }
 
 /** What can be done to the ticked ones, and to these alone. */
-export function ActionBar({ ticked, onClear, onCompare }: ActionBarProps) {
+export function ActionBar({ ticked, onClear, onLabel, onCompare }: ActionBarProps) {
   const act = useAct(onClear);
   const fitting = ACTIONS.map((action) => ({ ...action, numbers: ticked.filter(action.fits).map((one) => String(one.number)) }));
   return (
@@ -31,6 +32,9 @@ export function ActionBar({ ticked, onClear, onCompare }: ActionBarProps) {
             {numbers.length < ticked.length ? `${label} ${numbers.length}` : label}
           </Button>
         ))}
+      <Button small kind="quiet" icon="tag" onClick={onLabel}>
+        Labels…
+      </Button>
       <Button small kind="quiet" icon="compare" onClick={onCompare}>
         Compare
       </Button>

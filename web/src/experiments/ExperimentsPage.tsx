@@ -9,9 +9,10 @@ import { Menu } from "@/parts/Menu";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
 import { useMay } from "@/session/session";
+import { LabelsDialog } from "@/training/LabelsDialog";
 import { ActionBar } from "./ActionBar";
 import { BulkDialog } from "./BulkDialog";
-import { COLUMNS, ExperimentCard, labelColumns, metricColumns } from "./columns";
+import { columnsOf, ExperimentCard, showsPoints } from "./columns";
 import css from "./Experiments.module.css";
 import { experimentsQuery, filterOf, orderOf, sortOf } from "./query";
 import type { ListSearch } from "./search";
@@ -26,15 +27,20 @@ export default function ExperimentsPage() {
   const may = useMay();
   const [ticked, setTicked] = useState<Set<string>>(new Set());
   const [isBulk, setBulk] = useState(false);
-  const [shown, setShown] = useShownColumns();
-  const list = useInfiniteQuery({ ...experimentsQuery(search), placeholderData: (before) => before });
+  const [isLabelling, setLabelling] = useState(false);
+  const [usual, setUsual] = useShownColumns();
+  const shown = search.columns ?? usual;
+  const list = useInfiniteQuery({ ...experimentsQuery(search, showsPoints(shown)), placeholderData: (before) => before });
   const items = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
-  const columns = useMemo(() => [...COLUMNS, ...metricColumns(items), ...labelColumns(items)], [items]);
-  const visible = useMemo(() => columns.filter((column) => shown.includes(column.id)), [columns, shown]);
+  const visible = useMemo(() => columnsOf(items, shown).filter((column) => shown.includes(column.id)), [items, shown]);
   const isFilterBad = list.error !== null && asProblem(list.error).status === 422;
   const onSearch = (next: ListSearch) => {
     setTicked(new Set());
     void navigate({ to: "/experiments", search: next });
+  };
+  const onShown = (next: string[]) => {
+    setUsual(next);
+    if (search.columns) void navigate({ to: "/experiments", search: { ...search, columns: next }, replace: true });
   };
   const open = useCallback(
     (one: Experiment, inNewTab: boolean) => {
@@ -46,9 +52,10 @@ export default function ExperimentsPage() {
   const { fetchNextPage, hasNextPage, isFetchingNextPage } = list;
   const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const chosen = items.filter((one) => ticked.has(one.id));
+  const known = useMemo(() => [...new Set(items.flatMap((one) => one.labels))].sort(), [items]);
   return (
     <Page title={search.archived ? "Archive" : "Experiments"} fills actions={may("experiment.write") && <Actions onBulk={() => setBulk(true)} />}>
-      <Toolbar search={search} onSearch={onSearch} columns={columns} shown={shown} onShown={setShown} error={list.error} />
+      <Toolbar search={search} onSearch={onSearch} items={items} shown={shown} onShown={onShown} error={list.error} />
       <div className={css.ground}>
         {list.isPending ? (
           <Loading rows={12} />
@@ -75,10 +82,12 @@ export default function ExperimentsPage() {
           <ActionBar
             ticked={chosen}
             onClear={() => setTicked(new Set())}
+            onLabel={() => setLabelling(true)}
             onCompare={() => void navigate({ href: `/compare?experiments=${chosen.map((one) => one.number).join(",")}` })}
           />
         )}
       </div>
+      {isLabelling && <LabelsDialog experiments={chosen} known={known} onClose={() => setLabelling(false)} />}
       {isBulk && <BulkDialog filter={filterOf(search)} archived={search.archived ?? false} onClose={() => setBulk(false)} />}
     </Page>
   );

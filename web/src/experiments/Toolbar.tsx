@@ -2,10 +2,9 @@ import { useEffect, useState, type FormEvent } from "react";
 import { asProblem } from "@/api/problem";
 import { Button, IconButton } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
-import { Menu, type MenuItem } from "@/parts/Menu";
 import { Complaint } from "@/parts/Notes";
-import type { Column } from "@/parts/DataTable";
 import type { Experiment } from "@/api/types";
+import { ColumnsDialog } from "./ColumnsDialog";
 import css from "./Experiments.module.css";
 import { FilterDialog } from "./FilterDialog";
 import { GROUPS } from "./query";
@@ -15,7 +14,8 @@ import { ViewsMenu } from "./ViewsMenu";
 interface ToolbarProps {
   search: ListSearch;
   onSearch: (next: ListSearch) => void;
-  columns: readonly Column<Experiment>[];
+  /** Those that are loaded. */
+  items: readonly Experiment[];
   shown: readonly string[];
   onShown: (shown: string[]) => void;
   /** Why the list could not be had: a filter that is none is said beside it. */
@@ -23,8 +23,9 @@ interface ToolbarProps {
 }
 
 /** What narrows the list, and what of it is shown. */
-export function Toolbar({ search, onSearch, columns, shown, onShown, error }: ToolbarProps) {
+export function Toolbar({ search, onSearch, items, shown, onShown, error }: ToolbarProps) {
   const [isBuilding, setBuilding] = useState(false);
+  const [isChoosing, setChoosing] = useState(false);
   const isBad = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
   const group = (name: string | undefined) => onSearch({ ...search, group: name });
   return (
@@ -44,24 +45,15 @@ export function Toolbar({ search, onSearch, columns, shown, onShown, error }: To
         <Button icon="plus" onClick={() => setBuilding(true)}>
           Filter
         </Button>
-        <ViewsMenu search={search} onSearch={onSearch} />
-        <Menu
-          label="Columns"
-          trigger={(props) => <IconButton icon="columns" label="Columns" {...props} />}
-          items={columns.map(
-            (column): MenuItem => ({
-              label: column.header === "#" ? "Number" : column.header,
-              isOn: shown.includes(column.id),
-              onSelect: () => onShown(shown.includes(column.id) ? shown.filter((one) => one !== column.id) : [...shown, column.id]),
-            }),
-          )}
-        />
+        <ViewsMenu search={search} shown={shown} onSearch={onSearch} />
+        <IconButton icon="columns" label="Columns" onClick={() => setChoosing(true)} />
       </div>
       {isBad && (
         <div className={css.said}>
           <Complaint error={error} />
         </div>
       )}
+      {isChoosing && <ColumnsDialog search={search} items={items} shown={shown} onShown={onShown} onClose={() => setChoosing(false)} />}
       {isBuilding && <FilterDialog before={search.filter ?? ""} onClose={() => setBuilding(false)} onFilter={(filter) => onSearch({ ...search, filter })} />}
     </>
   );

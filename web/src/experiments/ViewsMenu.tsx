@@ -1,55 +1,74 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { useState } from "react";
-import { Button, IconButton } from "@/parts/Button";
-import { Dialog } from "@/parts/Dialog";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { ActDialog } from "@/parts/ActDialog";
+import { IconButton } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Menu, type MenuItem } from "@/parts/Menu";
+import { toastProblem } from "@/parts/Toast";
 import type { ListSearch } from "./search";
-import { useViews } from "./views";
+import { viewsQuery } from "./views";
 
-/** Filters and orders that this reader has named. */
-export function ViewsMenu({ search, onSearch }: { search: ListSearch; onSearch: (next: ListSearch) => void }) {
-  const [views, save] = useViews();
+interface ViewsMenuProps {
+  search: ListSearch;
+  shown: readonly string[];
+  onSearch: (next: ListSearch) => void;
+}
+
+/** Filters, orders and columns that this reader has named. */
+export function ViewsMenu({ search, shown, onSearch }: ViewsMenuProps) {
+  const router = useRouter();
+  const client = useQueryClient();
+  const { data: views = [] } = useQuery(viewsQuery);
   const [isNaming, setNaming] = useState(false);
-  const [name, setName] = useState("");
-  const toggle = { label: search.archived ? "Show what is not archived" : "Show the archive", icon: "archive", onSelect: () => onSearch({ ...search, archived: search.archived ? undefined : true }) } as const;
+  const here = router.buildLocation({ to: "/experiments", search: { ...search, columns: [...shown] } }).href;
+  const forget = useMutation({
+    mutationFn: (view: string) => ask(api.DELETE("/v1/views/{view}", { params: { path: { view } } })),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.views }),
+    onError: toastProblem,
+  });
   const items: (MenuItem | "line")[] = [
-    ...views.map((view): MenuItem => ({ label: view.name, icon: "bookmark", onSelect: () => onSearch(view.search) })),
+    ...views.map((view): MenuItem => ({ label: view.name, isOn: view.address === here, onSelect: () => void router.navigate({ href: view.address }) })),
     ...(views.length > 0 ? (["line"] as const) : []),
     { label: "Save this view…", icon: "plus", onSelect: () => setNaming(true) },
     ...views
-      .filter((view) => JSON.stringify(view.search) === JSON.stringify(search))
-      .map((view): MenuItem => ({ label: `Forget ${view.name}`, icon: "trash", onSelect: () => save(views.filter((one) => one !== view)) })),
+      .filter((view) => view.address === here)
+      .map((view): MenuItem => ({ label: `Forget ${view.name}`, icon: "trash", onSelect: () => forget.mutate(view.name) })),
     "line",
-    toggle,
+    { label: search.archived ? "Show what is not archived" : "Show the archive", icon: "archive", onSelect: () => onSearch({ ...search, archived: search.archived ? undefined : true }) },
   ];
-  const keep = () => {
-    save([...views.filter((view) => view.name !== name.trim()), { name: name.trim(), search }]);
-    setNaming(false);
-    setName("");
-  };
   return (
     <>
       <Menu label="Views" items={items} trigger={(props) => <IconButton icon="bookmark" label="Views" {...props} />} />
-      {isNaming && (
-        <Dialog
-          title="Save this view"
-          onClose={() => setNaming(false)}
-          footer={
-            <Button kind="primary" disabled={name.trim() === ""} onClick={keep}>
-              Save
-            </Button>
-          }
-        >
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (name.trim() !== "") keep();
-            }}
-          >
-            <Field label="Name" value={name} autoFocus maxLength={60} onChange={(event) => setName(event.target.value)} hint="Filter and order, kept in this browser." />
-          </form>
-        </Dialog>
-      )}
+      {isNaming && <SaveView address={here} taken={views.map((view) => view.name)} onClose={() => setNaming(false)} />}
     </>
+  );
+}
+
+function SaveView({ address, taken, onClose }: { address: string; taken: readonly string[]; onClose: () => void }) {
+  const [text, setText] = useState("");
+  const name = text.trim();
+  const isTaken = taken.includes(name);
+  return (
+    <ActDialog
+      title="Save this view"
+      verb={isTaken ? "Replace it" : "Save"}
+      isReady={name !== ""}
+      act={() => ask(api.PUT("/v1/views", { body: { name, address } }))}
+      stale={keys.views}
+      said={`view ${name} is kept`}
+      onClose={onClose}
+    >
+      <Field
+        label="Name"
+        data-first
+        value={text}
+        maxLength={60}
+        onChange={(event) => setText(event.target.value)}
+        hint={isTaken ? "You have a view of this name." : "Filter, order and columns, for you alone, wherever you sign in."}
+      />
+    </ActDialog>
   );
 }

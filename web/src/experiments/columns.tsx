@@ -5,13 +5,30 @@ import { Num } from "@/parts/Number";
 import { Progress } from "@/parts/Progress";
 import { State } from "@/parts/State";
 import { Elapsed, Time } from "@/parts/Time";
+import { Label } from "@/training/Label";
+import { flattened, sayValue } from "@/training/values";
 import css from "./Experiments.module.css";
-import { withLabel } from "./filters";
 
 /** What stands in the list for everybody who has not chosen otherwise. */
 export const USUAL = ["number", "name", "state", "progress", "best", "trials", "owner", "created", "took"];
 
-export const COLUMNS: readonly Column<Experiment>[] = [
+/** What a column's id begins with that is of a metric, a hyperparameter or a label. */
+const METRIC = "metric:";
+const POINT = "hparams.";
+const LABEL = "label:";
+
+/** The kinds of columns that there are to choose from. */
+export const KINDS: readonly { legend: string; holds: (id: string) => boolean }[] = [
+  { legend: "Of the experiment", holds: (id) => ![METRIC, POINT, LABEL].some((kind) => id.startsWith(kind)) },
+  { legend: "Metrics at its best", holds: (id) => id.startsWith(METRIC) },
+  { legend: "Hyperparameters of its best trial", holds: (id) => id.startsWith(POINT) },
+  { legend: "Labels", holds: (id) => id.startsWith(LABEL) },
+];
+
+/** So many labels stand beside a name. */
+const MOST_LABELS = 3;
+
+const COLUMNS: readonly Column<Experiment>[] = [
   { id: "number", header: "#", width: 56, sort: "number", end: true, cell: (one) => <span className="number muted">{one.number}</span> },
   { id: "name", header: "Name", width: 200, sort: "name", cell: (one) => <Name experiment={one} /> },
   { id: "state", header: "State", width: 116, sort: "state", cell: (one) => <State state={one.state} /> },
@@ -28,11 +45,21 @@ export const COLUMNS: readonly Column<Experiment>[] = [
   { id: "took", header: "Took", width: 96, end: true, cell: (one) => <Elapsed from={one.started_at} to={one.ended_at} /> },
 ];
 
+/** All columns that these experiments can fill, and those that are shown. */
+export function columnsOf(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
+  return [...COLUMNS, ...metricColumns(items), ...pointColumns(items, shown), ...labelColumns(items)];
+}
+
+/** True where a hyperparameter is shown: the list then tells them. */
+export function showsPoints(shown: readonly string[]): boolean {
+  return shown.some((id) => id.startsWith(POINT));
+}
+
 /** Columns of further metrics, by what the loaded ones have measured at their best. */
-export function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
+function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
   const names = new Set(items.flatMap((one) => Object.keys(one.best?.others ?? {})));
   return [...names].sort().map((name) => ({
-    id: `metric:${name}`,
+    id: `${METRIC}${name}`,
     header: name,
     width: 120,
     end: true,
@@ -40,43 +67,48 @@ export function metricColumns(items: readonly Experiment[]): Column<Experiment>[
   }));
 }
 
-/** A column for each label that somebody put: whether an experiment has it. */
-export function labelColumns(items: readonly Experiment[]): Column<Experiment>[] {
-  const names = new Set(items.flatMap((one) => one.labels));
+/** Columns of hyperparameters, by what the loaded ones have at their best; those that are shown are there before anything is loaded. */
+function pointColumns(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
+  const wanted = shown.filter((id) => id.startsWith(POINT)).map((id) => id.slice(POINT.length));
+  const names = new Set([...wanted, ...items.flatMap((one) => [...flattened(one.hyperparameters).keys()])]);
   return [...names].sort().map((name) => ({
-    id: `label:${name}`,
+    id: `${POINT}${name}`,
     header: name,
-    width: 100,
-    cell: (one) => one.labels.includes(name) && <Label name={name} />,
+    width: 110,
+    end: true,
+    cell: (one) => <Point value={flattened(one.hyperparameters).get(name)} />,
   }));
 }
 
+/** A column for each label that somebody put: whether an experiment has it. */
+function labelColumns(items: readonly Experiment[]): Column<Experiment>[] {
+  const names = new Set(items.flatMap((one) => one.labels));
+  return [...names].sort().map((name) => ({
+    id: `${LABEL}${name}`,
+    header: name,
+    width: 100,
+    cell: (one) => one.labels.includes(name) && <Label name={name} narrows />,
+  }));
+}
+
+function Point({ value }: { value: unknown }) {
+  return typeof value === "number" ? <Num value={value} /> : <span className={value === undefined ? "muted" : undefined}>{sayValue(value)}</span>;
+}
+
 function Name({ experiment }: { experiment: Experiment }) {
+  const rest = experiment.labels.slice(MOST_LABELS) ?? [];
   return (
     <span className={css.name}>
       <Link to="/experiments/$experiment" params={{ experiment: String(experiment.number) }} onClick={(event) => event.stopPropagation()} tabIndex={-1}>
         {experiment.name}
       </Link>
-      {experiment.labels.slice(0, 3).map((label) => (
-        <Label key={label} name={label} />
-      ))}
+      {experiment.labels.slice(0, MOST_LABELS).map((label) => <Label key={label} name={label} narrows />)}
+      {rest.length > 0 && (
+        <span className="muted" title={rest.join(", ")}>
+          +{rest.length}
+        </span>
+      )}
     </span>
-  );
-}
-
-/** Narrows the list to who has it. */
-function Label({ name }: { name: string }) {
-  return (
-    <Link
-      to="/experiments"
-      search={(before) => ({ ...before, filter: withLabel(before.filter, name) })}
-      className={css.label}
-      title={`Only those with the label ${name}`}
-      onClick={(event) => event.stopPropagation()}
-      tabIndex={-1}
-    >
-      {name}
-    </Link>
   );
 }
 

@@ -1,5 +1,5 @@
 /** What a list of experiments is filtered by, by clicks. Pure. */
-import { joined, quoted } from "@/parts/expression";
+import { quoted } from "@/parts/expression";
 
 export type Kind = "text" | "number" | "time" | "word" | "flag" | "texts";
 
@@ -56,10 +56,4 @@ export function condition(field: FilterField, operator: string, value: string): 
   if (field.kind === "number") return Number.isFinite(Number(said)) ? `${field.name} ${operator} ${Number(said)}` : null;
   if (field.kind === "word" || field.kind === "flag") return `${field.name} ${operator} ${said}`;
   return `${field.name} ${operator} ${quoted(said)}`;
-}
-
-/** The filter narrowed to who has the label; as it is where it says so already. */
-export function withLabel(filter: string | undefined, label: string): string {
-  const said = `labels contains ${quoted(label)}`;
-  return filter?.includes(said) ? filter : joined(filter, said);
 }

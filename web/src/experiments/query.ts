@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Order } from "@/parts/DataTable";
@@ -21,9 +21,9 @@ export function filterOf(search: ListSearch): string {
   return joined(search.group ? GROUPS[search.group]?.filter : "", search.filter);
 }
 
-/** The list that an address asks for, page by page. */
-export function experimentsQuery(search: ListSearch) {
-  const asked = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
+/** The list that an address asks for, page by page; with the hyperparameters of the best trials where a column shows one. */
+export function experimentsQuery(search: ListSearch, hasPoints: boolean) {
+  const asked = askedFor(search, hasPoints);
   return infiniteQueryOptions({
     queryKey: keys.experiments(asked),
     initialPageParam: "",
@@ -31,6 +31,21 @@ export function experimentsQuery(search: ListSearch) {
       ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
   });
+}
+
+/** Some of the list with their hyperparameters: what columns there could be. */
+export function namesQuery(search: ListSearch) {
+  const asked = askedFor(search, true);
+  return queryOptions({
+    queryKey: keys.standing("columns", asked),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal })),
+    staleTime: 60_000,
+  });
+}
+
+function askedFor(search: ListSearch, hasPoints: boolean) {
+  const asked = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
+  return hasPoints ? { ...asked, hyperparameters: true } : asked;
 }
 
 /** The order that a `sort` of one field says. */

@@ -5,6 +5,8 @@ export interface ListSearch {
   archived?: boolean;
   /** One of `GROUPS`: states that people look at together. */
   group?: string;
+  /** The columns that are shown; none: those of this browser. */
+  columns?: string[];
 }
 
 /** Reads it from an address that anybody may have typed. */
@@ -13,6 +15,7 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
     filter: text(search.filter),
     sort: text(search.sort),
     group: text(search.group),
+    columns: Array.isArray(search.columns) ? search.columns.map(String) : undefined,
     archived: search.archived === true || search.archived === "true" ? true : undefined,
   };
 }

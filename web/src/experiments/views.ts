@@ -1,41 +1,35 @@
+/** What is kept of how a list is looked at: named views on the server, wherever one signs in; the usual columns in this browser. */
+import { queryOptions } from "@tanstack/react-query";
 import { useState } from "react";
+import { api, ask } from "@/api/client";
+import { keys } from "@/api/keys";
 import { USUAL } from "./columns";
-import { readListSearch, type ListSearch } from "./search";
 
-export interface View {
-  name: string;
-  search: ListSearch;
-}
+const COLUMNS = "muster.columns";
+const HERE = /^\/experiments(\?|$)/;
 
-/** What this browser keeps under a name; `usual` where that is nothing, or none of ours. */
-function useKept<Value>(name: string, usual: Value, read: (kept: unknown) => Value): [Value, (next: Value) => void] {
-  const [value, setValue] = useState<Value>(() => {
+/** The reader's own views of this list, by name. */
+export const viewsQuery = queryOptions({
+  queryKey: keys.views,
+  queryFn: async ({ signal }) => (await ask(api.GET("/v1/views", { signal }))).items.filter((view) => HERE.test(view.address)),
+});
+
+/** The columns that this browser shows, in their order. */
+export function useShownColumns(): [readonly string[], (next: string[]) => void] {
+  const [value, setValue] = useState<readonly string[]>(() => {
     try {
-      const kept = localStorage.getItem(name);
-      return kept === null ? usual : read(JSON.parse(kept));
+      return (JSON.parse(localStorage.getItem(COLUMNS) ?? "null") as unknown[] | null)?.map(String) ?? USUAL;
     } catch {
-      return usual;
+      return USUAL;
     }
   });
-  const keep = (next: Value) => {
+  const keep = (next: string[]) => {
     setValue(next);
     try {
-      localStorage.setItem(name, JSON.stringify(next));
+      localStorage.setItem(COLUMNS, JSON.stringify(next));
     } catch {
       // Storage may be full or closed: it holds until the page goes.
     }
   };
   return [value, keep];
-}
-
-/** The named views of this browser. */
-export function useViews(): [readonly View[], (next: readonly View[]) => void] {
-  return useKept<readonly View[]>("muster.views", [], (kept) =>
-    (kept as View[]).map(({ name, search }) => ({ name: String(name), search: readListSearch({ ...search }) })),
-  );
-}
-
-/** The columns that this browser shows, in their order. */
-export function useShownColumns(): [readonly string[], (next: string[]) => void] {
-  return useKept<readonly string[]>("muster.columns", USUAL, (kept) => (kept as unknown[]).map(String));
 }

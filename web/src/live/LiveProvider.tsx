@@ -7,6 +7,10 @@ import { apply, type Stale } from "./apply";
 import { ASK_AGAIN_MS, Asking } from "./asking";
 import { follow, type Connection } from "./socket";
 
+/** All that lists and pages show of what changes: those that come unasked, and labels, which come to who names them. */
+const KINDS: readonly LiveEvent["kind"][] = ["experiment", "trial", "run", "checkpoint", "model", "version", "labels"];
+const EVENTS = `/v1/events?${KINDS.map((kind) => `kind=${kind}`).join("&")}`;
+
 /** Events are taken together for this long: the eye sees no difference, and the page is drawn four times a second at most. */
 const GATHER_MS = 250;
 
@@ -23,7 +27,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   useEffect(() => {
     const taker = new Taker(client);
     const end = follow({
-      path: "/v1/events",
+      path: EVENTS,
       onItem: (frame) => taker.take(frame.data as LiveEvent),
       onConnection: setConnection,
       onGap: () => void client.invalidateQueries(),

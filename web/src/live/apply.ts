@@ -7,8 +7,10 @@ import type { Experiment, ExperimentPage, LiveEvent, Trial } from "@/api/types";
 export function newest(events: readonly LiveEvent[]): LiveEvent[] {
   const found = new Map<string, LiveEvent>();
   for (const event of events) {
-    const known = found.get(event.entity);
-    if (known === undefined || event.version >= known.version) found.set(event.entity, event);
+    // Labels are changed beside the experiment, which they leave at its version.
+    const name = event.kind === "labels" ? `labels of ${event.entity}` : event.entity;
+    const known = found.get(name);
+    if (known === undefined || event.version >= known.version) found.set(name, event);
   }
   return [...found.values()];
 }
@@ -21,77 +23,83 @@ export interface Stale {
   models: boolean;
 }
 
+/** What a batch tells of experiments, by their ids: how they stand, and their labels, which change beside that. */
+interface News {
+  states: Map<string, Experiment>;
+  labels: Map<string, string[]>;
+}
+
 /** Patches lists and details in place, and tells what else has become stale. */
 export function apply(client: QueryClient, events: readonly LiveEvent[]): Stale {
   const stale: Stale = { lists: false, experiments: new Set(), trials: new Set(), models: false };
-  const experiments = new Map<string, Experiment>();
+  const news: News = { states: new Map(), labels: new Map() };
   for (const event of newest(events)) {
+    if (event.kind === "labels") {
+      news.labels.set(event.entity, event.resource.labels as string[]);
+      continue;
+    }
     if (event.experiment) stale.experiments.add(event.experiment);
-    if (event.kind === "experiment") experiments.set(event.entity, event.resource as unknown as Experiment);
+    if (event.kind === "experiment") news.states.set(event.entity, event.resource as unknown as Experiment);
     else if (event.kind === "trial") patchTrial(client, event.resource as unknown as Trial, stale);
     else if (event.kind === "model" || event.kind === "version") stale.models = true;
     else if ("trial" in event.resource) stale.trials.add(String(event.resource.trial));
   }
-  if (experiments.size > 0) patchExperiments(client, experiments, stale);
+  if (news.states.size + news.labels.size > 0) patchExperiments(client, news, stale);
   return stale;
 }
 
+/** The experiment as it is by the news; the same one where they tell nothing newer of it. */
+function renewed<Known extends Experiment>(known: Known, { states, labels }: News): Known {
+  const state = states.get(known.id);
+  const words = labels.get(known.id);
+  const next = state !== undefined && state.version > known.version ? { ...known, ...state } : known;
+  return words === undefined ? next : { ...next, labels: words };
+}
+
 /** A list with the newer states in their places; the same list where none of them is in it. */
-export function patchPages<Page extends ExperimentPage>(
-  pages: InfiniteData<Page>,
-  changed: ReadonlyMap<string, Experiment>,
-  seen: Set<string>,
-): InfiniteData<Page> {
-  let isPatched = false;
+function patchPages(pages: InfiniteData<ExperimentPage>, news: News): InfiniteData<ExperimentPage> {
   const patched = pages.pages.map((page) => {
-    let isTouched = false;
-    const items = page.items.map((item) => {
-      const next = changed.get(item.id);
-      if (next === undefined) return item;
-      seen.add(item.id);
-      if (next.version <= item.version) return item;
-      isTouched = true;
-      return { ...item, ...next };
-    });
-    if (!isTouched) return page;
-    isPatched = true;
-    return { ...page, items };
+    const items = page.items.map((item) => renewed(item, news));
+    return items.some((item, at) => item !== page.items[at]) ? { ...page, items } : page;
   });
-  return isPatched ? { ...pages, pages: patched } : pages;
+  return patched.some((page, at) => page !== pages.pages[at]) ? { ...pages, pages: patched } : pages;
 }
 
 interface Asked {
   filter?: string;
   sort?: string;
+  hyperparameters?: boolean;
 }
 
 /** True where a change may have brought one into the list, out of it or to another place. Progress alone does so only where it is sorted by. */
-function mayHaveMoved(pages: InfiniteData<ExperimentPage>, changed: ReadonlyMap<string, Experiment>, asked: Asked): boolean {
+function mayHaveMoved(pages: InfiniteData<ExperimentPage>, { states, labels }: News, asked: Asked): boolean {
+  if (labels.size > 0 && asked.filter) return true;
   const known = new Map(pages.pages.flatMap((page) => page.items).map((item) => [item.id, item]));
   const highest = Math.max(0, ...[...known.values()].map((item) => item.number));
-  return [...changed.values()].some((next) => {
+  return [...states.values()].some((next) => {
     const before = known.get(next.id);
     if (before === undefined) return next.number > highest || Boolean(asked.filter);
+    // The hyperparameters of another best trial are not in the event.
+    if (asked.hyperparameters && before.best?.trial_number !== next.best?.trial_number) return true;
     const isOther = before.state !== next.state || before.archived !== next.archived;
     return isOther ? Boolean(asked.filter || asked.sort) || before.archived !== next.archived : Boolean(asked.sort);
   });
 }
 
-function patchExperiments(client: QueryClient, changed: ReadonlyMap<string, Experiment>, stale: Stale): void {
+function patchExperiments(client: QueryClient, news: News, stale: Stale): void {
   const lists = client.getQueryCache().findAll({ queryKey: keys.experimentLists });
   for (const list of lists) {
     const pages = list.state.data as InfiniteData<ExperimentPage> | undefined;
     if (pages === undefined || !Array.isArray(pages.pages)) continue;
-    const seen = new Set<string>();
-    if (mayHaveMoved(pages, changed, list.queryKey[1] as Asked)) stale.lists = true;
-    const patched = patchPages(pages, changed, seen);
+    if (mayHaveMoved(pages, news, list.queryKey[1] as Asked)) stale.lists = true;
+    const patched = patchPages(pages, news);
     if (patched !== pages) client.setQueryData(list.queryKey, patched);
   }
   for (const detail of client.getQueryCache().findAll({ queryKey: keys.experimentAny })) {
     if (detail.queryKey.length !== 2) continue;
     const known = detail.state.data as Experiment | undefined;
-    const next = known && changed.get(known.id);
-    if (next && next.version > known.version) client.setQueryData(detail.queryKey, { ...known, ...next });
+    const next = known && renewed(known, news);
+    if (next !== known) client.setQueryData(detail.queryKey, next);
   }
 }
 
