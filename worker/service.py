@@ -14,6 +14,7 @@ from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import Verdict
+from shared.messages.specs import SlotKind
 from shared.process import Process
 from worker.cgroups import Bounds, open_cgroups
 from worker.context import Tools
@@ -137,8 +138,13 @@ def _machine(
         run_bytes=own.run_bytes,
         cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
         niceness=own.niceness,
-        cores=tuple(sorted(os.sched_getaffinity(0))) if kind == "cpu" else (),
+        cores=_cores_of_runs(kind, own.niceness),
     )
+
+
+def _cores_of_runs(kind: SlotKind, niceness: int) -> tuple[int, ...]:
+    """Where slots are cores, and nobody else computes on them: a thread that keeps to a core waits there for whoever has it (decision 0214)."""
+    return tuple(sorted(os.sched_getaffinity(0))) if kind == "cpu" and not niceness else ()
 
 
 @dataclass(frozen=True, slots=True)

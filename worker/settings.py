@@ -36,7 +36,7 @@ class WorkerSettings(Section):
         slot_memory_bytes: Memory that a run may take for each of its slots here, by control groups; not set bounds nothing.
         slot_processes: Processes and threads, likewise.
         niceness: How far runs give way to what else this machine computes, 0 to 19: 5 leaves a service that shares it three quarters of a core that
-            both want, 10 nine tenths; it changes nothing where runs are alone.
+            both want, 10 nine tenths. 0: the machine is theirs, and threads of theirs that exchange gradients keep to their cores.
         run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """
 

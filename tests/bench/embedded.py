@@ -17,6 +17,7 @@ from uuid import UUID
 
 import asyncpg
 
+from deploy.embedded.options import NICENESS
 from deploy.embedded.servers import Home, PostgresServer
 from muster.client import Client, connect
 from muster.client.models import ExperimentDetail, Trial
@@ -81,8 +82,9 @@ class Database:
 
 
 @contextmanager
-def platform(workers: int, **gateway: str) -> Iterator[Platform]:
-    """Start, wait until the workers are ready, and stop; the folder is removed. `gateway`: settings of it, by their names in the environment."""
+def platform(workers: int, runs_niceness: int | None = None, **gateway: str) -> Iterator[Platform]:
+    """Start, wait until the workers are ready, and stop; the folder is removed. `gateway`: settings of it, by their names in the environment;
+    `runs_niceness`: 0 where workers are to be as on machines that do nothing else, None as `muster up` has them."""
     home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
     environment = {
         **os.environ,
@@ -90,6 +92,7 @@ def platform(workers: int, **gateway: str) -> Iterator[Platform]:
         "MUSTER_GATEWAY__PORT": "0",
         "MUSTER_PROVISIONER__MINIMUM": str(workers),
         "MUSTER_PROVISIONER__MAXIMUM": str(workers),
+        **({} if runs_niceness is None else {NICENESS: str(runs_niceness)}),
         **{f"MUSTER_GATEWAY__{name}": value for name, value in gateway.items()},
     }
     try:

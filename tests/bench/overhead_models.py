@@ -1,5 +1,7 @@
 """Samples a second on the platform against bare `horovodrun`, for three sizes of models on one and two ranks, turn by turn.
 
+Workers are told that their machine does nothing else (niceness 0), although servers and services share its cores here.
+
 `OVERHEAD_CASES=small:1,large:2` measures some of the cases. All of them take eighteen minutes: `python -m tests.bench.overhead_models
 --kept FILE --piece-s 150`, again and again, plays them in pieces.
 """
@@ -66,7 +68,7 @@ def measure(report: Report) -> Figures:
     cases = _chosen(os.environ.get("OVERHEAD_CASES", ""))
     report.inputs(launches=LAUNCHES, pairs=LAUNCHES * PAIRS, workers=2, cases=" ".join(map(str, cases)))
     launches = [Launch(number, case) for number in range(LAUNCHES) for case in cases]
-    with platform(workers=2) as bench, ThreadPoolExecutor(1) as one_by_one:
+    with platform(workers=2, runs_niceness=0) as bench, ThreadPoolExecutor(1) as one_by_one:
         player = Player(bench, report, bench.client.experiments.put_code(TRIALS))
         outcomes = play_parts(one_by_one, player.play, launches, chosen.kept, chosen.piece_s)
     rows: dict[str, dict[str, float]] = {}
