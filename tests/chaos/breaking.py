@@ -1,9 +1,7 @@
 """The platform as those see it who break it: pids to kill, and the books that must balance afterwards."""
 
-import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +11,7 @@ from uuid import UUID
 import psutil
 
 from muster.client.models import ExperimentDetail
-from tests.e2e.platform import MUSTER, PATIENCE_S, Platform
+from tests.e2e.platform import PATIENCE_S, Platform
 
 SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
 
@@ -22,16 +20,9 @@ SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
 class Breaking(Platform):
     """A platform whose parts can be killed, frozen and doubled."""
 
-    def status(self) -> dict[str, object]:
-        done = subprocess.run(
-            [MUSTER, "status", "--json"], env=self.environment, capture_output=True, text=True, check=False
-        )
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
-
     def pids(self) -> dict[str, int]:
         """The process of each server and service, and of the supervisor."""
-        parts = self.status()["parts"]
+        parts = self.muster("status", "--json").json()["parts"]
         assert isinstance(parts, list)
         return {one["name"]: int(one["pid"]) for one in parts if one["pid"]}
 

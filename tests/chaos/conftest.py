@@ -9,7 +9,7 @@ import pytest
 from muster.client import connect
 from muster.client.settings import FILE, read_address
 from tests.chaos.breaking import Breaking
-from tests.e2e.platform import MUSTER
+from tests.support.command_line import MUSTER
 
 
 def pytest_configure(config: pytest.Config) -> None:

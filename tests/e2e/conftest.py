@@ -9,7 +9,8 @@ import pytest
 
 from muster.client import connect
 from muster.client.settings import FILE, read_address
-from tests.e2e.platform import MUSTER, Platform
+from tests.e2e.platform import Platform
+from tests.support.command_line import MUSTER
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,8 +1,6 @@
 """The running platform as the end-to-end tests see it."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,24 +12,11 @@ from muster.client import Client
 from muster.client.models import ExperimentDetail
 from muster.config import load_config
 from muster.errors import MusterError
+from tests.support.command_line import Ended, run
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = Path(__file__).parent / "toy"
-MUSTER = str(Path(sys.executable).with_name("muster"))
 PATIENCE_S = 150.0
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> dict[str, object]:
-        content: dict[str, object] = json.loads(self.out)
-        return content
 
 
 @dataclass(frozen=True)
@@ -42,13 +27,9 @@ class Platform:
     environment: dict[str, str]
     client: Client
 
-    def muster(self, *arguments: str, cwd: Path = TOY, stdin: str | None = None) -> Ended:
+    def muster(self, *arguments: str, cwd: Path = TOY, stdin: str = "") -> Ended:
         """Run the command line."""
-        done = subprocess.run(
-            [MUSTER, *arguments], env=self.environment, cwd=cwd, input=stdin, capture_output=True, text=True,
-            timeout=PATIENCE_S, check=False,
-        )  # fmt: skip
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return run(*arguments, environment=self.environment, folder=cwd, given=stdin)
 
     def create(self, searcher: dict[str, object] | None = None, **changes: object) -> ExperimentDetail:
         """Create an experiment of the toy; `changes` replace keys of its config."""

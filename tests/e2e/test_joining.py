@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.platform import MUSTER, Ended, Platform
+from tests.e2e.platform import Platform
+from tests.support.command_line import MUSTER, Ended
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sysconfig
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -25,8 +24,8 @@ from deploy.embedded.ports import accepts
 from deploy.embedded.processes import wait_until
 from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
+from tests.support.command_line import MUSTER, run
 
-MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
 PARTS = {
     "postgres",
     "nats",
@@ -51,18 +50,21 @@ class Place:
 
     def run(self, *words: str, code: int = 0, **extra: str) -> str:
         """Run `muster …`; its output, the errors with it."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-        environment = {**kept, "MUSTER_HOME": str(self.home), "MUSTER_GATEWAY__PORT": "0", **extra}
+        environment = self.environment() | extra
         done = subprocess.run(
             [MUSTER, *words], env=environment, capture_output=True, text=True, timeout=150, check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
+        return kept | {"MUSTER_HOME": str(self.home), "MUSTER_GATEWAY__PORT": "0"}
+
     def status(self) -> dict[str, Any]:
-        report = json.loads(self.run("status", "--json"))
-        assert isinstance(report, dict)
-        return report
+        told = run("status", "--json", environment=self.environment(), folder=self.home.parent)
+        assert told.code == 0, told
+        return told.json()
 
     def pids(self) -> dict[str, int]:
         return {part["name"]: part["pid"] for part in self.status()["parts"]}

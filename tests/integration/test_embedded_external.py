@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 import urllib.request
 from pathlib import Path
@@ -13,8 +12,7 @@ import pytest
 
 from deploy.embedded.leftovers import marked
 from tests.integration.servers import Servers
-
-MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
+from tests.support.command_line import MUSTER
 
 pytestmark = pytest.mark.timeout(180)
 

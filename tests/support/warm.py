@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -110,14 +110,26 @@ class Parent:
         with its:
             self._process = subprocess.Popen(words, stdin=its.fileno(), cwd=ROOT)
 
-    def fork(self, environment: Mapping[str, str], output: int, errors: int) -> int:
-        """Start one process; returns where its id and its end are told."""
+    def fork(
+        self,
+        environment: Mapping[str, str],
+        output: int,
+        errors: int,
+        *,
+        arguments: Sequence[str] = (),
+        folder: Path = ROOT,
+        given: int | None = None,
+    ) -> int:
+        """Start one process, with nothing on its standard input unless that is given; returns where its id and its end are told."""
         told, telling = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment)}
         try:
-            message = json.dumps(dict(environment)).encode()
-            socket.send_fds(self._control, [message], [output, errors, telling])
+            standard = (nothing if given is None else given, output, errors)
+            socket.send_fds(self._control, [json.dumps(asked).encode()], [*standard, telling])
         finally:
             os.close(telling)
+            os.close(nothing)
         return told
 
 
