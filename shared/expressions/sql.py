@@ -58,7 +58,11 @@ class Cells:
 
     def of(self, field: Field) -> ColumnElement[Anything]:
         """Raises KeyError for a field that has none."""
-        return self.others[field.name] if field.name in self.others else self.table.c[field.name]
+        return self.named(field.name)
+
+    def named(self, name: str) -> ColumnElement[Anything]:
+        """The same, of a field by its name."""
+        return self.others[name] if name in self.others else self.table.c[name]
 
 
 async def load_part(

@@ -128,9 +128,22 @@ def broken(released: Contract, now: Contract) -> list[str]:
         for name, address in released.addresses.items()
         if not _leads_there(address, now.addresses.get(name), released, now)
     ]
+    given_up = _in_place_of(released, now) - now.shapes.keys()
     for name, shape in released.shapes.items():
-        found += _broken_shape(name, shape, now.shapes.get(name), name in now.taken)
+        if name not in given_up:
+            found += _broken_shape(name, shape, now.shapes.get(name), name in now.taken)
     return found
+
+
+def _in_place_of(released: Contract, now: Contract) -> set[str]:
+    """The messages that calls took, and in the place of which they take others with the same numbers."""
+    return {
+        address.split(" → ")[0]
+        for name, address in released.addresses.items()
+        if now.is_numbered
+        and address != (today := now.addresses.get(name))
+        and _leads_there(address, today, released, now)
+    }
 
 
 def _leads_there(before: str, today: str | None, released: Contract, now: Contract) -> bool:

@@ -1,6 +1,7 @@
 """Nobody who was written for a released version stumbles over today's. `released.py` says how the baselines are extended."""
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -73,17 +74,18 @@ def test_words_may_be_added_to_what_is_sent_to_us_and_of_answers_where_they_are_
 
 
 def test_a_message_with_the_same_numbers_and_more_may_take_anothers_place_and_no_other_may() -> None:
-    released = CONTRACTS["grpc-v1"]()
-    fewer = changed(released, "PageRequest", cursor=None)
+    now = CONTRACTS["grpc-v1"]()
+    fewer = changed(now, "ListGroupsRequest", cursor=None)
+    listed: Any = now.shapes["ListGroupsRequest"]
+    shapes = {"PageRequest": {name: listed[name] for name in ("limit", "cursor")}}
+    before = Contract(addresses={"ListGroups": "PageRequest → GroupPage"}, shapes=shapes)
     for contract, request, is_understood in (
-        (released, "ListGroupsRequest", True),
-        (released, "GroupRequest", False),
-        (fewer, "PageRequest", False),
+        (now, "ListGroupsRequest", True),
+        (now, "GroupRequest", False),
+        (fewer, "ListGroupsRequest", False),
     ):
-        before = released.model_copy(update={"addresses": {"ListGroups": "PageRequest → GroupPage"}})
-        now = contract.model_copy(update={"addresses": {"ListGroups": f"{request} → GroupPage"}})
-        told = [one for one in broken(before, now) if "was found at" in one or "PageRequest.cursor" in one]
-        assert (told == []) is is_understood, request
+        by_now = contract.model_copy(update={"addresses": {"ListGroups": f"{request} → GroupPage"}})
+        assert (broken(before, by_now) == []) is is_understood, request
 
 
 @pytest.mark.parametrize(("name", "shape"), [("messages-v1", "TrialWanted"), ("rest-v1", "Experiment")])

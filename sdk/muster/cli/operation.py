@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, facts, table, when
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ Name = Annotated[
 
 
 @verb(app, "list")
-def list_operations() -> None:
+def list_operations(filter_: Filter = None, sort: Sort = None) -> None:
     """List your operations of the last day that took long, newest first."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.operations.list().all()
+        found = client.operations.list(filter=filter_ or "", sort=sort or "").all()
     columns = ("id", "operation", "state", "since", "why refused")
     rows = ((one.id, one.operation, one.state, when(one.created_at), one.message) for one in found)
     emit(found, lambda: table(columns, rows, "nothing took long"))

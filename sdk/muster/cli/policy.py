@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, note, table, warn
 from muster.cli.sources import read_source
 from muster.errors import Rejected
@@ -40,12 +41,12 @@ def create(
 
 
 @verb(templates, "list")
-def list_templates() -> None:
+def list_templates(filter_: Filter = None, sort: Sort = None) -> None:
     """List the templates that you see."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.templates.list().all()
+        found = client.templates.list(filter=filter_ or "", sort=sort or "").all()
     columns = ("name", "for", "sets", "changed", "by", "")
     rows = (
         (one.name, whose(one.workspace), ", ".join(one.config), one.changed_at, one.by, one.description)

@@ -106,12 +106,12 @@ def set_pool(
 
 
 @verb(limits, "list")
-def list_limits(pool: PoolName = None) -> None:
+def list_limits(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
     """List what tenants and workspaces may hold."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.limits(pool).all()
+        found = client.cluster.limits(pool, filter=filter_ or "", sort=sort or "").all()
     columns = ("pool", "tenant", "workspace", ">guaranteed", ">maximum", ">weight")
     rows = ((one.pool, one.tenant, one.workspace, one.guaranteed, one.maximum, one.weight) for one in found)
     emit(found, lambda: table(columns, rows, "no limits: everybody may hold whatever is free"))

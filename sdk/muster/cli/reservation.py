@@ -8,6 +8,7 @@ import typer
 
 from muster._clock import now_ms
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, note, table, warn
 from muster.cli.usage import moment_of
 from muster.errors import Rejected
@@ -51,12 +52,12 @@ def create(
 
 
 @verb(app, "list")
-def list_reservations() -> None:
+def list_reservations(filter_: Filter = None, sort: Sort = None) -> None:
     """List what is booked and not over."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.reservations().all()
+        found = client.cluster.reservations(filter=filter_ or "", sort=sort or "").all()
     columns = ("id", "pool", "tenant", "workspace", ">slots", ">held", "from (UTC)", "until (UTC)")
     rows = (
         (

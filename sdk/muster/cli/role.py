@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, facts, note, table
 from muster.cli.user import Days, place_of
 
@@ -102,12 +103,16 @@ def bindings(
     user: OfUser = None,
     group: OfGroup = None,
     workspace: Annotated[str | None, typer.Option("--workspace", "-w", help="On this workspace.")] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
     """List who was given which role where."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.roles.bindings(role=role, user=user, group=group, workspace=workspace).all()
+        found = client.roles.bindings(
+            role=role, user=user, group=group, workspace=workspace, filter=filter_ or "", sort=sort or ""
+        ).all()
     columns = ("id", "role", "user", "group", "on", "given by")
     rows = (
         (one.id, one.role, one.user, one.group, place_of(one.workspace, one.project), one.by) for one in found
@@ -162,11 +167,11 @@ def recover_tenant(
 
 
 @verb(tenants, "list")
-def list_tenants() -> None:
+def list_tenants(filter_: Filter = None, sort: Sort = None) -> None:
     """List the tenants of the site."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.tenants.list().all()
+        found = client.tenants.list(filter=filter_ or "", sort=sort or "").all()
     rows = ((one.name, one.created_at.strftime("%Y-%m-%d"), one.id) for one in found)
     emit(found, lambda: table(("name", "since", "id"), rows, "there is no tenant"))

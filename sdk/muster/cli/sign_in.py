@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import emit, facts, note, table
 from muster.cli.user import place_of
 from muster.errors import Rejected
@@ -91,12 +92,14 @@ def whoami() -> None:
 @verb(sessions, "list")
 def list_sessions(
     user: Annotated[str | None, typer.Option("--user", help="Those of this user, and not your own.")] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
     """List where you are signed in."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.sessions.list(user).all()
+        found = client.sessions.list(user, filter=filter_ or "", sort=sort or "").all()
     columns = ("id", "via", "from", "since", "used", "")
     rows = (
         (one.id, one.via, one.address, one.created_at, one.used_at, "this one" if one.current else "")

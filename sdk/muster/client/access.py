@@ -152,10 +152,13 @@ class Roles:
         user: Reference | None = None,
         group: Reference | None = None,
         workspace: str | None = None,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.RoleBinding]:
-        """Return what was given: of a role, to a user or a group itself, on a workspace."""
-        wanted: Query = {"role": role, "user": _name(user), "group": _name(group), "workspace": workspace}
-        return pages(self._transport, models.RoleBindingPage, "/v1/role-bindings", wanted)
+        """Return what was given: of a role, to a user or a group itself, on a workspace; `filter` as `project = vision and by = ada`."""
+        named: Query = {"role": role, "user": _name(user), "group": _name(group), "workspace": workspace}
+        query = {**named, **ordered(filter, sort)}
+        return pages(self._transport, models.RoleBindingPage, "/v1/role-bindings", query)
 
     def revoke(self, binding: Reference) -> models.RoleBinding:
         """Take back what was given, by its id."""
@@ -181,9 +184,9 @@ class Tenants:
         """Delete everything that a tenant has, but for its audit log; its people cannot come in any more from then on."""
         return self._transport.delete(models.Deletion, f"/v1/tenants/{segment(tenant)}")
 
-    def list(self) -> Items[models.Tenant]:
-        """Return the tenants by name."""
-        return pages(self._transport, models.TenantPage, "/v1/tenants")
+    def list(self, *, filter: str = "", sort: str = "") -> Items[models.Tenant]:
+        """Return the tenants by name, or as they are sorted; `filter` as `created_at > "2026-11-01"`."""
+        return pages(self._transport, models.TenantPage, "/v1/tenants", ordered(filter, sort))
 
 
 def _identities(user: Reference) -> str:

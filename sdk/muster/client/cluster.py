@@ -70,9 +70,10 @@ class Cluster:
         """Change a pool's rules while things run: the fields of `PATCH /v1/pools/{pool}`; what is left out stays."""
         return self._transport.patch(models.Pool, f"/v1/pools/{segment(pool)}", changes)
 
-    def limits(self, pool: str | None = None) -> Items[models.Limit]:
-        """Return what tenants and workspaces may hold in pools."""
-        return pages(self._transport, models.LimitPage, "/v1/limits", {"pool": pool})
+    def limits(self, pool: str | None = None, *, filter: str = "", sort: str = "") -> Items[models.Limit]:
+        """Return what tenants and workspaces may hold in pools, or in one; `filter` as `workspace is absent and guaranteed > 0`."""
+        query: Query = {"pool": pool, **ordered(filter, sort)}
+        return pages(self._transport, models.LimitPage, "/v1/limits", query)
 
     def set_limit(
         self,
@@ -151,9 +152,9 @@ class Cluster:
         body |= {name: value for name, value in given.items() if value is not None}
         return self._transport.post(models.Reservation, "/v1/reservations", body)
 
-    def reservations(self) -> Items[models.Reservation]:
-        """Return what is booked and not over, by begin."""
-        return pages(self._transport, models.ReservationPage, "/v1/reservations")
+    def reservations(self, *, filter: str = "", sort: str = "") -> Items[models.Reservation]:
+        """Return what is booked and not over, by begin or as it is sorted; `filter` as `pool = gpu and slots >= 8`."""
+        return pages(self._transport, models.ReservationPage, "/v1/reservations", ordered(filter, sort))
 
     def delete_reservation(self, reservation: Reference) -> models.Reservation:
         """Give a booking up; what its holder runs goes on."""

@@ -1383,6 +1383,7 @@ class PoolPage(Resource):
 class Limit(Resource):
     """What a tenant, or a workspace of one, may hold in a pool, in slots."""
 
+    id: UUID
     pool: str
     tenant: str
     workspace: str | None = Field(default=None, description="None: the tenant as a whole.")

@@ -1,7 +1,7 @@
 """What takes longer than a request waits: looked at until it is done."""
 
 from muster.client import models
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Reference, Transport, segment
 
 
@@ -11,9 +11,9 @@ class Operations:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self) -> Items[models.LongOperation]:
-        """Return them, newest first."""
-        return pages(self._transport, models.LongOperationPage, "/v1/operations")
+    def list(self, *, filter: str = "", sort: str = "") -> Items[models.LongOperation]:
+        """Return them, newest first or as they are sorted; `filter` as `operation = DeleteExperiment`."""
+        return pages(self._transport, models.LongOperationPage, "/v1/operations", ordered(filter, sort))
 
     def get(self, operation: Reference) -> models.LongOperation:
         """Return how far one is, and what came of it."""

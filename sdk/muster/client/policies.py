@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from muster.client import models
 from muster.client.awaited import AsyncNoun, awaited, listed
 from muster.client.models import JsonObject
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Reference, Transport, segment
 
 
@@ -26,9 +26,9 @@ class Templates:
             body["workspace"] = workspace
         return self._transport.post(models.Template, "/v1/templates", body)
 
-    def list(self) -> Items[models.Template]:
-        """Return the templates that one sees, by name."""
-        return pages(self._transport, models.TemplatePage, "/v1/templates")
+    def list(self, *, filter: str = "", sort: str = "") -> Items[models.Template]:
+        """Return the templates that one sees, by name or as they are sorted; `filter` as `workspace = vision`."""
+        return pages(self._transport, models.TemplatePage, "/v1/templates", ordered(filter, sort))
 
     def get(self, template: Reference) -> models.Template:
         """Return one template."""

@@ -3,7 +3,7 @@
 from muster.client import models
 from muster.client.access import Body
 from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Reference, Transport, segment
 
 
@@ -41,10 +41,12 @@ class Sessions:
         }
         return self._transport.post(models.CreatedSession, "/v1/sign-in/finish", body)
 
-    def list(self, user: Reference | None = None) -> Items[models.Session]:
-        """Return one's own sessions that count, or those of a user, newest first."""
+    def list(
+        self, user: Reference | None = None, *, filter: str = "", sort: str = ""
+    ) -> Items[models.Session]:
+        """Return one's own sessions that count, or those of a user, newest first or as they are sorted; `filter` as `via = password`."""
         path = "/v1/sessions" if user is None else f"/v1/users/{segment(user)}/sessions"
-        return pages(self._transport, models.SessionPage, path)
+        return pages(self._transport, models.SessionPage, path, ordered(filter, sort))
 
     def revoke(self, session: Reference = "current") -> models.Session:
         """End one of one's own sessions, by default the one that this client signed in with."""

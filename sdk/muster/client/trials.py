@@ -100,9 +100,9 @@ class Trials:
         """Return one trial."""
         return self._transport.get(models.Trial, _path(trial))
 
-    def runs(self, trial: Reference) -> Items[models.Run]:
-        """Return the attempts to train a trial, oldest first."""
-        return pages(self._transport, models.RunPage, f"{_path(trial)}/runs")
+    def runs(self, trial: Reference, *, filter: str = "", sort: str = "") -> Items[models.Run]:
+        """Return the attempts to train a trial, oldest first or as they are sorted; `filter` as `outcome = failed and charged = true`."""
+        return pages(self._transport, models.RunPage, f"{_path(trial)}/runs", ordered(filter, sort))
 
     def explain(self, trial: Reference) -> models.Explanation:
         """Return why a trial waits, or that it runs or is over."""

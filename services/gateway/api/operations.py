@@ -6,7 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import JsonObject, PageRequest, Reference, Request, Resource
+from services.gateway.api.base import JsonObject, ListRequest, Reference, Request, Resource
+from shared.expressions.fields import Listing
 
 
 class OperationState(StrEnum):
@@ -45,5 +46,7 @@ class OperationRequest(Request):
     operation: Reference
 
 
-class ListOperationsRequest(PageRequest):
+class ListOperationsRequest(ListRequest):
     """The caller's own operations of the last day that took longer than a request waits."""
+
+    listing = Listing.of(LongOperation, *("operation", "created_at"), usual="-id")

@@ -8,14 +8,15 @@ from pydantic import Field
 from muster.config.ranges import Priority
 from services.gateway.api.base import (
     JsonObject,
+    ListRequest,
     ModelName,
     Name,
-    PageRequest,
     Reference,
     Request,
     Resource,
     Text,
 )
+from shared.expressions.fields import Listing
 
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -81,8 +82,10 @@ class CreateTemplateRequest(Request):
     config: JsonObject
 
 
-class ListTemplatesRequest(PageRequest):
+class ListTemplatesRequest(ListRequest):
     """Those that the caller sees."""
+
+    listing = Listing.of(Template, *("name", "workspace", "description", "changed_at", "by"), usual="name")
 
 
 class TemplateRequest(Request):

@@ -2,12 +2,13 @@
 
 from enum import StrEnum
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import Field
 
 from muster.config.labels import LabelWord
 from muster.config.ranges import Priority, Weight
-from services.gateway.api.base import ListRequest, PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Reference, Request, Resource
 from shared.expressions.fields import Listing
 
 PoolName = Annotated[str, Field(min_length=1, max_length=128)]
@@ -124,6 +125,7 @@ class EditPoolRequest(Request):
 class Limit(Resource):
     """What a tenant, or a workspace of one, may hold in a pool, in slots."""
 
+    id: UUID
     pool: str
     tenant: str
     workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
@@ -142,8 +144,14 @@ class LimitPage(Resource):
     next_cursor: str | None = None
 
 
-class ListLimitsRequest(PageRequest):
+class ListLimitsRequest(ListRequest):
     """The limits of the caller's tenant (an operator sees all), in one pool or in all."""
+
+    listing = Listing.of(
+        Limit,
+        *("pool", "tenant", "workspace", "guaranteed", "maximum", "weight"),
+        usual="pool,tenant,workspace,id",
+    )
 
     pool: PoolName | None = None
 

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Reference, Request, Resource
 from services.gateway.api.pools import PoolName
+from shared.expressions.fields import Listing
 
 
 class Reservation(Resource):
@@ -29,6 +30,16 @@ class ReservationPage(Resource):
 
     items: list[Reservation]
     next_cursor: str | None = None
+
+
+class ListReservationsRequest(ListRequest):
+    """The reservations that are not over."""
+
+    listing = Listing.of(
+        Reservation,
+        *("pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots"),
+        usual="begins_at,id",
+    )
 
 
 class ReservationRequest(Request):

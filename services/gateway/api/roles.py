@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Reference, Request, Resource
 from services.gateway.api.people import AccountName, Description
+from shared.expressions.fields import Listing
 
 RoleName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z][a-z0-9-]*$")]
 PermissionName = Annotated[str, Field(min_length=1, max_length=64)]
@@ -86,8 +87,14 @@ class GrantRoleRequest(Request):
     project: PlaceName | None = None
 
 
-class ListRoleBindingsRequest(PageRequest):
+class ListRoleBindingsRequest(ListRequest):
     """What was given, of a role, to a user or a group itself, or on a workspace."""
+
+    listing = Listing.of(
+        RoleBinding,
+        *("role", "user", "group", "workspace", "project", "created_at", "by"),
+        usual="id",
+    )
 
     role: Reference | None = None
     user: Reference | None = None
@@ -107,6 +114,12 @@ class Tenant(Resource):
     id: UUID
     name: str
     created_at: datetime
+
+
+class ListTenantsRequest(ListRequest):
+    """The tenants of the site."""
+
+    listing = Listing.of(Tenant, *("name", "created_at"), usual="name")
 
 
 class TenantPage(Resource):

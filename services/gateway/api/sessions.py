@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Reference, Request, Resource
 from services.gateway.api.people import AccountName
+from shared.expressions.fields import Listing
 
 Password = Annotated[str, Field(min_length=1, max_length=512)]
 ProviderName = Annotated[str, Field(min_length=1, max_length=63)]
@@ -96,6 +97,10 @@ class CreatedSession(Session):
     tenant: str
 
 
+SESSIONS = Listing.of(Session, *("via", "address", "created_at", "used_at", "expires_at"), usual="-id")
+"""Ids rise with time."""
+
+
 class SessionPage(Resource):
     """A page of sessions that count, newest first."""
 
@@ -103,8 +108,10 @@ class SessionPage(Resource):
     next_cursor: str | None = None
 
 
-class ListSessionsRequest(PageRequest):
+class ListSessionsRequest(ListRequest):
     """The caller's sessions."""
+
+    listing = SESSIONS
 
 
 class SessionRequest(Request):
@@ -113,8 +120,10 @@ class SessionRequest(Request):
     session: Reference
 
 
-class ListUserSessionsRequest(PageRequest):
+class ListUserSessionsRequest(ListRequest):
     """The sessions of a user."""
+
+    listing = SESSIONS
 
     user: Reference
 

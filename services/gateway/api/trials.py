@@ -192,7 +192,13 @@ class RunPage(Resource):
     next_cursor: str | None = None
 
 
-class ListRunsRequest(PageRequest):
+class ListRunsRequest(ListRequest):
     """The runs of one trial."""
+
+    listing = Listing.of(
+        Run,
+        *("number", "state", "outcome", "exit_code", "charged", "pool", "granted_at", "ended_at"),
+        usual="number",
+    )
 
     trial: Reference

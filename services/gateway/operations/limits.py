@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
+from uuid import UUID
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.pools import (
@@ -15,7 +16,7 @@ from services.gateway.api.pools import (
 from services.gateway.core.grants import TENANT, Place
 from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import choose_page, read_wanted
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access, experiments, limits
 from shared.bus import Unit
@@ -24,16 +25,12 @@ from shared.messages.limits import LimitsChanged
 
 
 async def list_limits(call: Call, request: ListLimitsRequest) -> LimitPage:
-    """Lists what the caller's tenant and its workspaces may hold; an operator sees every tenant's."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists what the caller's tenant and its workspaces may hold, by pool, tenant and workspace or as they are sorted; an operator sees every tenant's."""
+    wanted = read_wanted(call, request)
     rows, names = await _load(call, request.pool)
-    first = int(str(position[0])) if position else 0
-    shown = rows[first : first + request.limit]
-    more = first + request.limit < len(rows)
-    return LimitPage(
-        items=[_render(row._mapping, names.get(row.tenant, str(row.tenant))) for row in shown],
-        next_cursor=make_cursor(call, request, [first + request.limit]) if more else None,
-    )
+    every = [_render(row._mapping, names.get(row.tenant, str(row.tenant))) for row in rows]
+    items, cursor = choose_page(call, request, wanted, every)
+    return LimitPage(items=items, next_cursor=cursor)
 
 
 async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
@@ -107,7 +104,7 @@ async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dic
     version = await limits.save_limit(unit.connection, values)
     told = {key: values[key] for key in ("pool", "guaranteed", "maximum", "weight")}
     changed = LimitsChanged(
-        limit_id=derived_id(tenant, "limit", values["pool"], values["workspace"]),
+        limit_id=_id_of(values),
         version=version,
         tenant=tenant,
         workspace=values["workspace"] or None,
@@ -155,8 +152,13 @@ async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[Te
         return rows, await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
 
 
+def _id_of(values: Mapping[str, Any]) -> UUID:
+    return derived_id(values["tenant"], "limit", values["pool"], values["workspace"])
+
+
 def _render(values: Mapping[str, Any], tenant: str) -> Limit:
     return Limit(
+        id=_id_of(values),
         pool=values["pool"],
         tenant=tenant,
         workspace=values["workspace"] or None,

@@ -32,7 +32,7 @@ from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import Entity
 from services.gateway.operations.deferring import orderer_of
 from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments, ordered as store
 from services.gateway.store.events import find_told, load_refusal, load_refusals
@@ -57,20 +57,17 @@ async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
 
 
 async def list_operations(call: Call, request: ListOperationsRequest) -> LongOperationPage:
-    """Lists the caller's operations of the last day that took longer than their request waited, newest first."""
-    position = read_cursor(call, request, request.cursor)
-    below = parse_uuid(str(position[0])) if position else None
+    """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.reading().connection() as connection:
-        rows = await store.load_page(connection, orderer_of(call), below, request.limit + 1)
-        kept = rows[: request.limit]
-        shown = {row.id: await _render(connection, row) for row in kept if row.wanted is None}
-    of_site = [row for row in kept if row.wanted is not None]
+        found = await store.load_page(connection, orderer_of(call), wanted)
+        shown = {row.id: await _render(connection, row) for row in found.rows if row.wanted is None}
+    of_site = [row for row in found.rows if row.wanted is not None]
     if of_site:
         shown |= {one.id: one for one in await _render_of_site(call, of_site) if one is not None}
-    more = len(rows) > request.limit
     return LongOperationPage(
-        items=[shown[row.id] for row in kept if row.id in shown],
-        next_cursor=make_cursor(call, request, [str(kept[-1].id)]) if more else None,
+        items=[shown[row.id] for row in found.rows if row.id in shown],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 

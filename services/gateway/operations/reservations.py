@@ -6,9 +6,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.api.base import PageRequest
 from services.gateway.api.reservations import (
     CreateReservationRequest,
+    ListReservationsRequest,
     Reservation,
     ReservationPage,
     ReservationRequest,
@@ -20,7 +20,7 @@ from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.limits import named_tenant, unused_workspace
 from services.gateway.operations.once import claim_apart, forget, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import choose_page, read_wanted
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access
 from shared.ids import SITE, TenantId, derived_id, new_id
@@ -69,18 +69,14 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         return await remember(call, connection, answer)
 
 
-async def list_reservations(call: Call, request: PageRequest) -> ReservationPage:
-    """Lists the reservations of the caller's tenant that are not over; an operator sees every tenant's."""
-    position = read_cursor(call, request, request.cursor)
+async def list_reservations(call: Call, request: ListReservationsRequest) -> ReservationPage:
+    """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's."""
+    wanted = read_wanted(call, request)
     found = await _load(call)
-    first = int(str(position[0])) if position else 0
-    shown = found[first : first + request.limit]
-    names = await _names(call, {one.tenant for one in shown})
-    more = first + request.limit < len(found)
-    return ReservationPage(
-        items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in shown],
-        next_cursor=make_cursor(call, request, [first + request.limit]) if more else None,
-    )
+    names = await _names(call, {one.tenant for one in found})
+    every = [_render(one, names.get(one.tenant, str(one.tenant))) for one in found]
+    items, cursor = choose_page(call, request, wanted, every)
+    return ReservationPage(items=items, next_cursor=cursor)
 
 
 async def delete_reservation(call: Call, request: ReservationRequest) -> Reservation:

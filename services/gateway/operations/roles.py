@@ -24,7 +24,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered, keep_own_access, read_permissions
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.people import group_in, user_in
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import roles as store
@@ -156,16 +156,12 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
 
 async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> RoleBindingPage:
     """Lists who was given which role where, as far as the caller may see who has access."""
-    position = read_cursor(call, request, request.cursor)
-    wanted = request.model_dump(include={"role", "user", "group", "workspace"}, exclude_none=True)
+    wanted = read_wanted(call, request)
+    named = request.model_dump(include={"role", "user", "group", "workspace"}, exclude_none=True)
     async with call.connection() as connection:
-        above = parse_uuid(str(position[0])) if position else None
-        rows = await store.load_bindings(connection, wanted, above, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_bindings(connection, named, wanted)
     return RoleBindingPage(
-        items=[_render_binding(row) for row in shown],
-        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+        items=[_render_binding(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

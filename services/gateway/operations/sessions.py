@@ -1,11 +1,10 @@
 """Sessions as they are seen and ended, passwords as they are set, and who of a provider a user is. How sessions begin: `signing_in`."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.api.base import Done, PageRequest
+from services.gateway.api.base import Done, ListRequest
 from services.gateway.api.people import UserKind, UserRequest
 from services.gateway.api.sessions import (
     ChangePasswordRequest,
@@ -25,7 +24,7 @@ from services.gateway.core.grants import add_up
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.people import user_in
 from services.gateway.passwords import Passwords, check_password
 from services.gateway.store import roles, sign_in as store
@@ -36,7 +35,7 @@ CURRENT = "current"
 
 
 async def list_sessions(call: Call, request: ListSessionsRequest) -> SessionPage:
-    """Lists the caller's sessions that count, newest first; who calls with a token has none to see."""
+    """Lists the caller's sessions that count, newest first or as they are sorted; who calls with a token has none to see."""
     if call.caller.session is None or call.caller.user is None:
         return SessionPage(items=[])
     return await _page(call, request, call.caller.user)
@@ -56,7 +55,7 @@ async def revoke_session(call: Call, request: SessionRequest) -> Session:
 
 
 async def list_user_sessions(call: Call, request: ListUserSessionsRequest) -> SessionPage:
-    """Lists the sessions of a user that count, newest first."""
+    """Lists the sessions of a user that count, newest first or as they are sorted."""
     async with call.connection() as connection:
         user = await user_in(connection, request.user)
     return await _page(call, request, user.id)
@@ -155,17 +154,12 @@ async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
     raise NotFound(f"identity {request.identity}")
 
 
-async def _page(call: Call, request: PageRequest, whose: UUID) -> SessionPage:
-    position = read_cursor(call, request, request.cursor)
-    below = parse_uuid(str(position[0])) if position else None
+async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        now = call.doors.clock.now()
-        rows = await store.load_sessions(connection, whose, now, below, request.limit + 1)
-    shown: Sequence[Any] = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_sessions(connection, whose, call.doors.clock.now(), wanted)
     return SessionPage(
-        items=[_render(call, row) for row in shown],
-        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+        items=[_render(call, row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

@@ -19,7 +19,7 @@ from services.gateway.core.grants import Place
 from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import policies as store
 from shared.ids import derived_id
@@ -54,16 +54,13 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
 
 
 async def list_templates(call: Call, request: ListTemplatesRequest) -> TemplatePage:
-    """Lists the templates of the tenant, and of those of its workspaces that the caller sees."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        after = str(position[0]) if position else None
-        rows = await store.load_templates(connection, after, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_templates(connection, wanted)
     return TemplatePage(
-        items=[_render(row._mapping) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].name]) if more else None,
+        items=[_render(row._mapping) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
-from services.gateway.api.base import PageRequest
 from services.gateway.api.roles import (
     CreatedTenant,
     CreateTenantRequest,
+    ListTenantsRequest,
     RecoverTenantRequest,
     Tenant,
     TenantPage,
@@ -20,7 +20,7 @@ from services.gateway.core.permissions import ADMIN
 from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.store import access, founding, people, roles
 from shared.ids import TenantId, new_id
 
@@ -73,18 +73,14 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         return await remember(call, connection, recovered)
 
 
-async def list_tenants(call: Call, request: PageRequest) -> TenantPage:
-    """Lists the tenants of the site by name."""
-    position = read_cursor(call, request, request.cursor)
+async def list_tenants(call: Call, request: ListTenantsRequest) -> TenantPage:
+    """Lists the tenants of the site by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
-        rows = await access.load_tenants(
-            connection, str(position[0]) if position else None, request.limit + 1
-        )
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await access.load_tenants(connection, wanted)
     return TenantPage(
-        items=[Tenant.model_validate(row._mapping) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].name]) if more else None,
+        items=[Tenant.model_validate(row._mapping) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 

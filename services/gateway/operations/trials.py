@@ -72,17 +72,13 @@ async def get_trial(call: Call, request: TrialRequest) -> Trial:
 
 
 async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
-    """Lists the attempts to train a trial, oldest first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the attempts to train a trial, oldest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     trial = await find_trial(call, request.trial)
     async with call.connection() as connection:
-        above = int(str(position[0])) if position else 0
-        rows = await store.load_runs(connection, trial.id, above, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_runs(connection, trial.id, wanted)
     return RunPage(
-        items=[render_run(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].number]) if more else None,
+        items=[render_run(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

@@ -1,6 +1,6 @@
 """Tenants and tokens. The look-up of a token comes before its tenant is known: the one read under the system role."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,8 @@ TOKENS = Cells(
     token, {"role": case((token.c.account.is_(None), token.c.role), else_="viewer"), "user": account.c.name}
 )
 """What of a token a list can go by."""
+TENANTS = Cells(tenant, {})
+"""What of a tenant a list can go by."""
 
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
@@ -41,12 +43,9 @@ async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str,
     return (await connection.execute(statement)).rowcount > 0
 
 
-async def load_tenants(connection: AsyncConnection, above: str | None, limit: int) -> Sequence[Row[Any]]:
-    """By name."""
+async def load_tenants(connection: AsyncConnection, wanted: Wanted) -> Part:
     query = select(tenant).where(tenant.c.deleting.is_(False))
-    if above is not None:
-        query = query.where(tenant.c.name > above)
-    return (await connection.execute(query.order_by(tenant.c.name).limit(limit))).all()
+    return await load_part(connection, query, TENANTS, wanted)
 
 
 async def load_tenant_names(

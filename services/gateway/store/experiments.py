@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -69,6 +70,11 @@ def _shown(value: ColumnElement[float]) -> ColumnElement[float | None]:
     return case((value.not_in(_NOT_FINITE), value))
 
 
+def _moment(value: ColumnElement[Any]) -> ColumnElement[datetime]:
+    """The time that stands in a document."""
+    return cast(value.as_string(), DateTime(timezone=True))
+
+
 EXPERIMENTS = Cells(
     experiment,
     {
@@ -87,13 +93,20 @@ TRIALS = Cells(
         "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
         "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
         **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
-        **{
-            name: cast(trial.c.changed[name].as_string(), DateTime(timezone=True))
-            for name in ("created_at", "ended_at")
-        },
+        **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},
     },
 )
 """What of a trial a list can go by."""
+RUNS = Cells(
+    run,
+    {
+        **{name: run.c.changed[name].as_string() for name in ("outcome", "pool")},
+        "exit_code": run.c.changed["exit_code"].as_integer(),
+        "charged": func.coalesce(run.c.changed["charged"].as_boolean(), false()),
+        **{name: _moment(run.c.changed[name]) for name in ("granted_at", "ended_at")},
+    },
+)
+"""What of a run a list can go by."""
 
 
 async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
@@ -266,10 +279,5 @@ async def load_best_trials(
     return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()
 
 
-async def load_runs(
-    connection: AsyncConnection, trial_id: UUID, above: int, limit: int
-) -> Sequence[Row[Any]]:
-    query = (
-        select(run).where(run.c.trial == trial_id, run.c.number > above).order_by(run.c.number).limit(limit)
-    )
-    return (await connection.execute(query)).all()
+async def load_runs(connection: AsyncConnection, trial_id: UUID, wanted: Wanted) -> Part:
+    return await load_part(connection, select(run).where(run.c.trial == trial_id), RUNS, wanted)

@@ -1,6 +1,6 @@
 """Operations that took longer than their request waited: remembered when it is answered, for a day."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.operation_tables import ordered
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+ORDERED = Cells(ordered, {})
+"""What of an operation a list can go by."""
 
 
 async def insert_ordered(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -22,14 +27,10 @@ async def load_ordered(connection: AsyncConnection, orderer: UUID, operation_id:
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_page(
-    connection: AsyncConnection, orderer: UUID, below: UUID | None, limit: int
-) -> Sequence[Row[Any]]:
-    """Newest first: ids rise with time."""
+async def load_page(connection: AsyncConnection, orderer: UUID, wanted: Wanted) -> Part:
+    """Ids rise with time."""
     query = select(ordered).where(ordered.c.orderer == orderer)
-    if below is not None:
-        query = query.where(ordered.c.id < below)
-    return (await connection.execute(query.order_by(ordered.c.id.desc()).limit(limit))).all()
+    return await load_part(connection, query, ORDERED, wanted)
 
 
 async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:

@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.policies import Policy
 from services.gateway.store.policy_tables import policy, template
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
+"""What of a template a list can go by."""
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -53,12 +58,8 @@ async def lock_template(connection: AsyncConnection, name: str) -> None:
     await connection.execute(query.with_for_update())
 
 
-async def load_templates(connection: AsyncConnection, after: str | None, limit: int) -> Sequence[Row[Any]]:
-    """By name."""
-    query = select(template).order_by(template.c.name).limit(limit)
-    if after is not None:
-        query = query.where(template.c.name > after)
-    return (await connection.execute(query)).all()
+async def load_templates(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, select(template), TEMPLATES, wanted)
 
 
 async def insert_template(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:

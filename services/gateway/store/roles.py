@@ -11,6 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.core.grants import Binding, Place
 from services.gateway.core.permissions import ROLES, parse_permissions
 from services.gateway.store.access_tables import account, binding, membership, role, team
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
+"""What of a binding a list can go by."""
 
 
 async def load_given(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
@@ -76,22 +81,12 @@ async def load_binding(connection: AsyncConnection, binding_id: UUID) -> Row[Any
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_bindings(
-    connection: AsyncConnection, wanted: Mapping[str, str], above: UUID | None, limit: int
-) -> Sequence[Row[Any]]:
-    """By id, of the role, user, group and workspace that are wanted."""
+async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], wanted: Wanted) -> Part:
+    """Those of the role, user, group and workspace that are named."""
     query = _bindings()
-    columns = {
-        "role": binding.c.role,
-        "user": account.c.name,
-        "group": team.c.name,
-        "workspace": binding.c.workspace,
-    }
-    for name, value in wanted.items():
-        query = query.where(columns[name] == value)
-    if above is not None:
-        query = query.where(binding.c.id > above)
-    return (await connection.execute(query.order_by(binding.c.id).limit(limit))).all()
+    for name, value in named.items():
+        query = query.where(BINDINGS.named(name) == value)
+    return await load_part(connection, query, BINDINGS, wanted)
 
 
 async def delete_binding(connection: AsyncConnection, binding_id: UUID) -> None:

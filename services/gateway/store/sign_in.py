@@ -11,7 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.access_tables import account, tenant, token
 from services.gateway.store.sign_in_tables import identity, password, session
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 
+SESSIONS = Cells(session, {})
+"""What of a session a list can go by."""
 _KEPT = timedelta(days=30)
 """Ended sessions stay so long to be looked at."""
 
@@ -66,14 +70,10 @@ async def touch_session(connection: AsyncConnection, session_id: UUID, now: date
     await connection.execute(update(session).where(session.c.id == session_id).values(used_at=now))
 
 
-async def load_sessions(
-    connection: AsyncConnection, whose: UUID, now: datetime, below: UUID | None, limit: int
-) -> Sequence[Row[Any]]:
-    """Those of an account that count, newest first."""
+async def load_sessions(connection: AsyncConnection, whose: UUID, now: datetime, wanted: Wanted) -> Part:
+    """Those of an account that count."""
     query = select(session).where(session.c.account == whose, *_counting(now))
-    if below is not None:
-        query = query.where(session.c.id < below)
-    return (await connection.execute(query.order_by(session.c.id.desc()).limit(limit))).all()
+    return await load_part(connection, query, SESSIONS, wanted)
 
 
 async def end_session(

@@ -1,5 +1,6 @@
 """What lists are tested with: all of a list, what expressions choose of it in memory, and things of many kinds that differ."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -9,10 +10,13 @@ from shared.clock import SystemClock
 from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Wanted
 from shared.ids import DEFAULT_TENANT, SITE, InstanceId, PoolName, WorkerId, new_id
+from shared.messages import experiments as messages
 from shared.messages.instances import InstanceChanged
-from shared.messages.pools import PoolView
-from tests.integration.gateway.conftest import Others
-from tests.integration.gateway.seeding import NOW, seed, version_changed
+from shared.messages.pools import ClusterView, GetCluster, PoolView
+from shared.messages.reservations import GetReservations, ReservationList, ReservationView
+from shared.messages.runs import RunEnded
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import NOW, Seeded, seed, version_changed
 from tests.support.waiting import eventually
 
 
@@ -92,6 +96,95 @@ async def fill(api: httpx.AsyncClient, others: Others) -> str:
 
     await eventually(told)
     return str(seeded.model)
+
+
+async def fill_more(api: httpx.AsyncClient, others: Others, gateway: Gateway) -> str:
+    """Makes templates, tenants, roles given, sessions, attempts, operations, limits and bookings that differ; returns the attempts' trial."""
+    for name, more in (("list-a", {"workspace": "vision", "description": "y"}), ("list-b", {})):
+        made = await api.post("/v1/templates", json={"name": name, "config": {"max_restarts": 1}, **more})
+        assert made.status_code == 201, made.text
+    for name in ("list-x", "list-y"):
+        assert (await api.post("/v1/tenants", json={"name": name})).status_code == 201
+    await person(api, "given-ada", "person")
+    assert (await api.post("/v1/groups", json={"name": "given"})).status_code == 201
+    ada = {"user": "given-ada"}
+    for given in (
+        {**ada, "role": "viewer"},
+        {**ada, "role": "editor", "workspace": "vision", "project": "detect"},
+        {"group": "given", "role": "viewer", "workspace": "speech"},
+    ):
+        assert (await api.post("/v1/role-bindings", json=given)).status_code == 201
+    for _ in range(2):
+        await session_of(gateway, "given-ada", api)
+    others.say(GetCluster, ClusterView(pools=(pool_view("default"), pool_view("gpu")), workers=()))
+    for limit in (
+        {"pool": "default", "guaranteed": 1, "maximum": 4},
+        {"pool": "default", "workspace": "vision", "guaranteed": 1, "weight": 2.0},
+        {"pool": "gpu", "maximum": 2},
+    ):
+        assert (await api.put("/v1/limits", json=limit)).status_code == 200
+    others.say(GetReservations, ReservationList(items=tuple(map(booked, (1, 2, 3)))))
+    seeded = await seed(api, others)
+    told = {"number": seeded.experiment["number"], "state": "active", "started_at": NOW}
+    now = messages.ExperimentChanged.model_validate(
+        {"experiment_id": seeded.experiment["id"], "version": 1, **told}
+    )
+    await others.announce("searcher", DEFAULT_TENANT, now)
+    await attempted(api, others, seeded)
+    for _ in range(2):
+        begun = await api.post(
+            f"/v1/experiments/{seeded.experiment['id']}/pause", headers={"Prefer": "respond-async"}
+        )
+        assert begun.status_code == 202, begun.text
+    return str(seeded.trial)
+
+
+async def session_of(gateway: Gateway, user: str, api: httpx.AsyncClient) -> str:
+    """The secret of a new session of a user."""
+    token = await api.post(f"/v1/users/{user}/tokens", json={"name": "list"})
+    assert token.status_code == 201, token.text
+    async with gateway.client("") as anyone:
+        made = await anyone.post("/v1/sign-in/token", json={"token": token.json()["secret"]})
+    assert made.status_code == 200, made.text
+    return str(made.json()["secret"])
+
+
+async def attempted(api: httpx.AsyncClient, others: Others, seeded: Seeded) -> None:
+    """Beside the run that there is one that failed and one that completed."""
+    for number, outcome in ((2, {"outcome": "failed", "exit_code": 1, "charged": True}), (3, {"outcome": "completed", "exit_code": 0})):  # fmt: skip
+        told = {
+            "run_id": new_id(SystemClock()),
+            "trial_id": seeded.trial,
+            "experiment_id": seeded.experiment["id"],
+            "version": 2,
+            "number": number,
+            "allocation_id": new_id(SystemClock()),
+            "token": number,
+            "pool": "gpu" if number == 2 else "default",
+            "members": [{"worker": "w1", "slots": 1}],
+            "granted_at": NOW,
+            "ended_at": NOW + timedelta(minutes=number),
+            "next": "closed",
+        }
+        await others.announce("scheduler", DEFAULT_TENANT, RunEnded.model_validate(told | outcome))
+
+    async def are_told() -> bool:
+        return len(await walk(api, f"/v1/trials/{seeded.trial}/runs", 200)) == 3
+
+    await eventually(are_told)
+
+
+def booked(number: int) -> ReservationView:
+    day = datetime(2126, 1, number, tzinfo=UTC)
+    return ReservationView(
+        reservation_id=new_id(SystemClock()),
+        pool=PoolName("default"),
+        tenant=DEFAULT_TENANT,
+        workspace="vision" if number > 1 else None,
+        slots=number,
+        begins_at=day,
+        ends_at=day + timedelta(days=4 - number, hours=1),
+    )
 
 
 async def versions_of(api: httpx.AsyncClient, model: str) -> list[dict[str, Any]]:

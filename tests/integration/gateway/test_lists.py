@@ -7,7 +7,20 @@ import grpc
 import httpx
 import pytest
 
-from services.gateway.api import audit, cluster, people, versions, webhooks
+from services.gateway.api import (
+    audit,
+    cluster,
+    operations,
+    people,
+    policies,
+    pools,
+    reservations,
+    roles,
+    sessions,
+    trials,
+    versions,
+    webhooks,
+)
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.trials import ListTrialsRequest, Trial
 from services.gateway.rpc.stubs import muster_pb2
@@ -17,7 +30,7 @@ from shared.messages import experiments as messages
 from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.queue import GetQueue, QueuePage
 from tests.integration.gateway.conftest import Gateway, Others
-from tests.integration.gateway.listing import chosen, fill, pool_view, walk
+from tests.integration.gateway.listing import chosen, fill, fill_more, pool_view, session_of, walk
 from tests.integration.gateway.seeding import NOW, seed, trial_changed
 from tests.integration.gateway.test_experiments import changed, create
 from tests.support.waiting import eventually
@@ -181,15 +194,60 @@ async def test_people_machines_versions_webhooks_and_records_are_chosen_as_they_
 
     await eventually(sealed)
     for model, request, path, among, cases in lists:
-        every = await walk(api, path, 200, filter=among)
         key = "sequence" if path == "/v1/audit" else "id"
-        assert len(every) > 1, path
-        for filter_, sort in cases:
-            meant = chosen(model, request, every, filter_, sort, key)
-            narrowed = " and ".join(f"({part})" for part in (among, filter_) if part)
-            for limit in (1, 200):
-                found = await walk(api, path, limit, filter=narrowed, sort=sort)
-                assert [one[key] for one in found] == meant, (path, filter_, sort, limit)
+        await chosen_as_shown(api, model, request, path, among, cases, key)
+
+
+async def test_access_bookings_limits_and_attempts_are_chosen_as_they_are_shown(
+    api: httpx.AsyncClient, others: Others, gateway: Gateway
+) -> None:
+    trial = await fill_more(api, others, gateway)
+    lists: Any = (
+        (policies.Template, policies.ListTemplatesRequest, "/v1/templates", "name contains list-", (
+            ("workspace is absent", "name"), ("workspace = vision and description contains y", ""), ("", "-workspace,-name"),
+        ), "name"),
+        (roles.Tenant, roles.ListTenantsRequest, "/v1/tenants", "name contains list-", (
+            ("created_at is not absent", "-name"), ("name != list-x", ""),
+        ), "name"),
+        (roles.RoleBinding, roles.ListRoleBindingsRequest, "/v1/role-bindings", "", (
+            ("role = viewer and workspace is absent", ""), ("project is not absent", ""), ("group = given", ""), ("", "-workspace,user,role"),
+        ), "id"),
+        (sessions.Session, sessions.ListUserSessionsRequest, "/v1/users/given-ada/sessions", "", (
+            ("via = token", "created_at"), ("", "-used_at"), ("via = password", ""),
+        ), "id"),
+        (trials.Run, trials.ListRunsRequest, f"/v1/trials/{trial}/runs", "", (
+            ("state = ended and charged = true", ""), ("exit_code = 1 and outcome = failed", "-number"), ("ended_at is absent", ""),
+            ("pool != gpu", "-granted_at"), ("", "-exit_code,number"),
+        ), "number"),
+        (operations.LongOperation, operations.ListOperationsRequest, "/v1/operations", "", (
+            ("operation = PauseExperiment", "created_at"), ("operation != PauseExperiment", ""), ("", "operation"),
+        ), "id"),
+        (pools.Limit, pools.ListLimitsRequest, "/v1/limits", "", (
+            ("workspace is absent", ""), ("guaranteed > 0 and pool = default", "-maximum"), ("", "-weight,workspace"),
+        ), "id"),
+        (reservations.Reservation, reservations.ListReservationsRequest, "/v1/reservations", "", (
+            ("slots >= 2 and workspace = vision", ""), ("tenant = default", "-slots"), ('begins_at > "2126-01-02"', "ends_at"),
+        ), "id"),
+    )  # fmt: skip
+    for model, request, path, among, cases, key in lists:
+        await chosen_as_shown(api, model, request, path, among, cases, key)
+    mine = await session_of(gateway, "given-ada", api)
+    async with gateway.client(mine) as ada:
+        assert len(await walk(ada, "/v1/sessions", 1, filter="via = token", sort="used_at")) == 3
+
+
+async def chosen_as_shown(
+    api: httpx.AsyncClient, model: Any, request: Any, path: str, among: str, cases: Any, key: str
+) -> None:
+    """Of those that `among` names each case gives what the same words choose of all that is shown, whatever the page's size."""
+    every = await walk(api, path, 200, filter=among)
+    assert len(every) > 1, path
+    for filter_, sort in cases:
+        meant = chosen(model, request, every, filter_, sort, key)
+        narrowed = " and ".join(f"({part})" for part in (among, filter_) if part)
+        for limit in (1, 200):
+            found = await walk(api, path, limit, filter=narrowed, sort=sort)
+            assert [one[key] for one in found] == meant, (path, filter_, sort, limit)
 
 
 async def test_the_queue_is_asked_for_as_it_is_wanted_and_pools_are_chosen_here(

@@ -92,7 +92,7 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
     body = {"pool": "default", "workspace": "vision", "guaranteed": 2, "maximum": 4, "weight": 2.0}
     unused = "no experiment of this tenant is in the workspace 'vision' yet"
     said = (await api.put("/v1/limits", json=body)).json()
-    assert said == body | {"tenant": "default", "warnings": [unused]}
+    assert said == body | {"id": said["id"], "tenant": "default", "warnings": [unused]}
 
     async def is_told() -> bool:
         told = await told_limits(others)
@@ -100,7 +100,7 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
 
     await eventually(is_told)
     first = await told_limits(others)
-    assert (first.tenant, first.pool) == (DEFAULT_TENANT, "default")
+    assert (first.tenant, first.pool, str(first.limit_id)) == (DEFAULT_TENANT, "default", said["id"])
     await api.put("/v1/limits", json=body | {"maximum": 6})
 
     async def is_replaced() -> bool:

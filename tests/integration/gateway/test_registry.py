@@ -42,7 +42,7 @@ from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, seed
 from tests.integration.gateway.test_bad_input import packed
 from tests.integration.gateway.test_experiments import CONFIG, next_command
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.waiting import PATIENCE_S
 
 CODE = packed(**{"train.py": b"print('hello')\n"})
 SHA256 = hashlib.sha256(CODE).hexdigest()
@@ -245,57 +245,6 @@ async def test_what_a_collection_takes_is_told_with_the_numbers_that_people_know
         (str(seeded.trial), number),
         (str(UUID(int=7)), None),
     ]
-
-
-async def test_trials_are_listed_by_where_they_stand(api: httpx.AsyncClient, others: Others) -> None:
-    """What a script calls invalid is in error to machines, and apart from what failed in lists, as in the experiment's counts."""
-    from tests.integration.gateway.seeding import trial_changed
-    from tests.integration.gateway.test_experiments import create
-
-    made = await create(api)
-    for number, state, invalid in ((1, "error", True), (2, "error", False), (3, "completed", False)):
-        told = trial_changed(made, number, state=state, invalid=invalid)
-        await others.announce("searcher", DEFAULT_TENANT, told)
-    path = f"/v1/experiments/{made['number']}/trials"
-
-    async def shown(*states: str, **more: str) -> list[int]:
-        found = await api.get(path, params={"state": list(states), **more})
-        return [trial["number"] for trial in found.json()["items"]]
-
-    async def is_told() -> bool:
-        return len(await shown()) == 3
-
-    await eventually(is_told)
-    assert await shown(invalid="true") == await shown(invalid="true", order="best") == [1]
-    assert await shown("error") == [1, 2]
-    assert await shown("error", invalid="false") == [2]
-    assert await shown("completed", invalid="true") == [1, 3]
-
-
-async def test_the_best_trials_come_first(api: httpx.AsyncClient, others: Others) -> None:
-    from tests.integration.gateway.seeding import trial_changed
-    from tests.integration.gateway.test_experiments import create
-
-    made = await create(api)  # a larger accuracy is better
-    values = {1: 0.5, 2: 0.9, 3: None, 4: 0.7, 5: 0.9}
-    for number, value in values.items():
-        best = {"step": 1, "value": value} if value is not None else None
-        await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, number, best=best))
-    path = f"/v1/experiments/{made['number']}/trials"
-
-    async def shown() -> bool:
-        return len((await api.get(path)).json()["items"]) == 5
-
-    await eventually(shown)
-    params: dict[str, Any] = {"order": "best", "limit": 2}
-    numbers: list[int] = []
-    while True:
-        page = (await api.get(path, params=params)).json()
-        numbers += [trial["number"] for trial in page["items"]]
-        if page["next_cursor"] is None:
-            break
-        params["cursor"] = page["next_cursor"]
-    assert numbers == [2, 5, 4, 1, 3]
 
 
 async def test_media_are_listed_with_where_their_bytes_are(

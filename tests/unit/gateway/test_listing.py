@@ -25,9 +25,14 @@ from services.gateway.api.cluster import (
 )
 from services.gateway.api.experiments import ListExperimentsRequest
 from services.gateway.api.models import ListModelsRequest
+from services.gateway.api.operations import ListOperationsRequest
 from services.gateway.api.people import ListGroupsRequest, ListUsersRequest
-from services.gateway.api.pools import ListPoolsRequest
-from services.gateway.api.trials import ListTrialsRequest
+from services.gateway.api.policies import ListTemplatesRequest
+from services.gateway.api.pools import ListLimitsRequest, ListPoolsRequest
+from services.gateway.api.reservations import ListReservationsRequest
+from services.gateway.api.roles import ListRoleBindingsRequest, ListTenantsRequest
+from services.gateway.api.sessions import ListSessionsRequest, ListUserSessionsRequest
+from services.gateway.api.trials import ListRunsRequest, ListTrialsRequest
 from services.gateway.api.versions import ListModelVersionsRequest
 from services.gateway.api.webhooks import ListWebhookDeliveriesRequest, ListWebhooksRequest
 from services.gateway.operations.table import OPERATIONS
@@ -37,8 +42,12 @@ from services.gateway.store import (
     deliveries,
     experiments,
     models,
+    ordered,
     people,
+    policies,
     registry,
+    roles,
+    sign_in,
     webhooks,
 )
 from services.registry.queries.checkpoints import LISTING
@@ -62,8 +71,20 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListWebhookDeliveriesRequest: deliveries.DELIVERIES,
     ListInstancesRequest: registry.INSTANCES,
     ListAuditRequest: audit.RECORDS,
+    ListRunsRequest: experiments.RUNS,
+    ListTemplatesRequest: policies.TEMPLATES,
+    ListOperationsRequest: ordered.ORDERED,
+    ListSessionsRequest: sign_in.SESSIONS,
+    ListUserSessionsRequest: sign_in.SESSIONS,
+    ListRoleBindingsRequest: roles.BINDINGS,
+    ListTenantsRequest: access.TENANTS,
 }
-IN_MEMORY: set[type[ListRequest]] = {ListWorkersRequest, ListPoolsRequest}
+IN_MEMORY: set[type[ListRequest]] = {
+    ListWorkersRequest,
+    ListPoolsRequest,
+    ListLimitsRequest,
+    ListReservationsRequest,
+}
 OF_THE_SCHEDULER: set[type[ListRequest]] = {ListQueueRequest}
 OF_THE_REGISTRY: set[type[ListRequest]] = {ListTrialCheckpointsRequest, ListExperimentCheckpointsRequest}
 

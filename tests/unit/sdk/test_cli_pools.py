@@ -20,6 +20,7 @@ LIMIT = {
     "pool": "default",
     "tenant": "acme",
     "workspace": "vision",
+    "id": "0193a0b0-0000-7000-8000-000000000001",
     "guaranteed": 4,
     "maximum": 8,
     "weight": 2.0,

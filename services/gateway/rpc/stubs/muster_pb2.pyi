@@ -2164,7 +2164,8 @@ class LabelledExperiments(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Experiment, _Mapping]]] = ...) -> None: ...
 
 class Limit(_message.Message):
-    __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight", "warnings")
+    __slots__ = ("id", "pool", "tenant", "workspace", "guaranteed", "maximum", "weight", "warnings")
+    ID_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
@@ -2172,6 +2173,7 @@ class Limit(_message.Message):
     MAXIMUM_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    id: str
     pool: str
     tenant: str
     workspace: str
@@ -2179,7 +2181,7 @@ class Limit(_message.Message):
     maximum: int
     weight: float
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LimitPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -2372,14 +2374,18 @@ class ListJournalRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListLimitsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "pool")
+    __slots__ = ("limit", "cursor", "filter", "sort", "pool")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     pool: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class ListModelVersionsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "model")
@@ -2414,12 +2420,16 @@ class ListModelsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., name_contains: _Optional[str] = ..., workspace: _Optional[str] = ..., tag: _Optional[str] = ...) -> None: ...
 
 class ListOperationsRequest(_message.Message):
-    __slots__ = ("limit", "cursor")
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListPoolsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort")
@@ -2449,31 +2459,51 @@ class ListQueueRequest(_message.Message):
     starts: bool
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ..., starts: _Optional[bool] = ...) -> None: ...
 
-class ListRoleBindingsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "role", "user", "group", "workspace")
+class ListReservationsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
+
+class ListRoleBindingsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort", "role", "user", "group", "workspace")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     role: str
     user: str
     group: str
     workspace: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., role: _Optional[str] = ..., user: _Optional[str] = ..., group: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., role: _Optional[str] = ..., user: _Optional[str] = ..., group: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "trial")
+    __slots__ = ("limit", "cursor", "filter", "sort", "trial")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     trial: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListSearchEventsRequest(_message.Message):
     __slots__ = ("experiment", "after", "limit", "wait", "driver")
@@ -2490,20 +2520,40 @@ class ListSearchEventsRequest(_message.Message):
     def __init__(self, experiment: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ..., wait: _Optional[float] = ..., driver: _Optional[str] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
-    __slots__ = ("limit", "cursor")
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListTemplatesRequest(_message.Message):
-    __slots__ = ("limit", "cursor")
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
+
+class ListTenantsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "filter", "sort")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListTokensRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort")
@@ -2610,14 +2660,18 @@ class ListTrialsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
 
 class ListUserSessionsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "user")
+    __slots__ = ("limit", "cursor", "filter", "sort", "user")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     user: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., user: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., user: _Optional[str] = ...) -> None: ...
 
 class ListUsersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "group")
@@ -3221,14 +3275,6 @@ class OperationRequest(_message.Message):
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     operation: str
     def __init__(self, operation: _Optional[str] = ...) -> None: ...
-
-class PageRequest(_message.Message):
-    __slots__ = ("limit", "cursor")
-    LIMIT_FIELD_NUMBER: _ClassVar[int]
-    CURSOR_FIELD_NUMBER: _ClassVar[int]
-    limit: int
-    cursor: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class PendingStage(_message.Message):
     __slots__ = ("stage", "by", "reason", "asked_at", "needed", "approvals")

@@ -582,7 +582,7 @@ class MusterStub:
                 _registered_method=True)
         self.ListReservations = channel.unary_unary(
                 '/muster.v1.Muster/ListReservations',
-                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListReservationsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ReservationPage.FromString,
                 _registered_method=True)
         self.DeleteReservation = channel.unary_unary(
@@ -927,7 +927,7 @@ class MusterStub:
                 _registered_method=True)
         self.ListTenants = channel.unary_unary(
                 '/muster.v1.Muster/ListTenants',
-                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListTenantsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
                 _registered_method=True)
         self.ListAudit = channel.unary_unary(
@@ -1168,7 +1168,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTemplates(self, request, context):
-        """Lists the templates of the tenant, and of those of its workspaces that the caller sees.
+        """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted.
         REST: GET /v1/templates
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1280,7 +1280,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRuns(self, request, context):
-        """Lists the attempts to train a trial, oldest first.
+        """Lists the attempts to train a trial, oldest first or as they are sorted.
         REST: GET /v1/trials/{trial}/runs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1784,7 +1784,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLimits(self, request, context):
-        """Lists what the caller's tenant and its workspaces may hold; an operator sees every tenant's.
+        """Lists what the caller's tenant and its workspaces may hold, by pool, tenant and workspace or as they are sorted; an operator sees every tenant's.
         REST: GET /v1/limits
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1864,7 +1864,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListReservations(self, request, context):
-        """Lists the reservations of the caller's tenant that are not over; an operator sees every tenant's.
+        """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's.
         REST: GET /v1/reservations
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1976,7 +1976,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOperations(self, request, context):
-        """Lists the caller's operations of the last day that took longer than their request waited, newest first.
+        """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted.
         REST: GET /v1/operations
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2120,7 +2120,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists the caller's sessions that count, newest first; who calls with a token has none to see.
+        """Lists the caller's sessions that count, newest first or as they are sorted; who calls with a token has none to see.
         REST: GET /v1/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2240,7 +2240,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListUserSessions(self, request, context):
-        """Lists the sessions of a user that count, newest first.
+        """Lists the sessions of a user that count, newest first or as they are sorted.
         REST: GET /v1/users/{user}/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2416,7 +2416,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTenants(self, request, context):
-        """Lists the tenants of the site by name.
+        """Lists the tenants of the site by name, or as they are sorted.
         REST: GET /v1/tenants
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -3061,7 +3061,7 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'ListReservations': grpc.unary_unary_rpc_method_handler(
                     servicer.ListReservations,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListReservationsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ReservationPage.SerializeToString,
             ),
             'DeleteReservation': grpc.unary_unary_rpc_method_handler(
@@ -3406,7 +3406,7 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'ListTenants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTenants,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTenantsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TenantPage.SerializeToString,
             ),
             'ListAudit': grpc.unary_unary_rpc_method_handler(
@@ -6434,7 +6434,7 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/ListReservations',
-            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ListReservationsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ReservationPage.FromString,
             options,
             channel_credentials,
@@ -8297,7 +8297,7 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/ListTenants',
-            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ListTenantsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
             options,
             channel_credentials,

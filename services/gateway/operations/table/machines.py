@@ -1,0 +1,82 @@
+"""Machines, pools and who may have how much of them, the queue, what was used, and what is told of it all; and what takes longer than a request waits."""
+
+from services.gateway.api import (
+    base,
+    budgets,
+    cluster,
+    events,
+    machines,
+    operations,
+    pools,
+    quotas,
+    reservations,
+    usage,
+)
+from services.gateway.core.permissions import Permission
+from services.gateway.operations import (
+    budgets as budget_handlers,
+    cluster as cluster_handlers,
+    draining as draining_handlers,
+    events as event_handlers,
+    limits as limit_handlers,
+    long as long_handlers,
+    machines as machine_handlers,
+    pools as pool_handlers,
+    quotas as quota_handlers,
+    reservations as reservation_handlers,
+    usage as usage_handlers,
+)
+from services.gateway.operations.operation import Operation
+from services.gateway.operations.table.words import (
+    CLUSTER,
+    KEY,
+    MANAGE,
+    NATURAL,
+    POLICY,
+    READ_EXPERIMENT,
+    SAFE,
+)
+
+# fmt: off
+MACHINES: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    # machines and the queue
+    Operation("ListWorkers", "GET", "/v1/workers", cluster.ListWorkersRequest, cluster.WorkerPage, CLUSTER, SAFE, cluster_handlers.list_workers),
+    Operation("GetWorker", "GET", "/v1/workers/{worker}", cluster.WorkerRequest, cluster.Worker, CLUSTER, SAFE, cluster_handlers.get_worker),
+    Operation("DrainWorker", "POST", "/v1/workers/{worker}/drain", cluster.DrainWorkerRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.drain_worker, long=True),
+    Operation("UndrainWorker", "POST", "/v1/workers/{worker}/undrain", cluster.WorkerRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.undrain_worker, long=True),
+    Operation("DrainWorkers", "POST", "/v1/workers/drain", cluster.DrainWorkersRequest, cluster.WorkerPage, MANAGE, NATURAL, draining_handlers.drain_workers, long=True),
+    Operation("UndrainWorkers", "POST", "/v1/workers/undrain", cluster.WorkersRequest, cluster.WorkerPage, MANAGE, NATURAL, draining_handlers.undrain_workers, long=True),
+    Operation("DisableSlot", "POST", "/v1/workers/{worker}/slots/disable", cluster.SlotRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.disable_slot, long=True),
+    Operation("EnableSlot", "POST", "/v1/workers/{worker}/slots/enable", cluster.SlotRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.enable_slot, long=True),
+    Operation("ListPools", "GET", "/v1/pools", pools.ListPoolsRequest, pools.PoolPage, CLUSTER, SAFE, pool_handlers.list_pools),
+    Operation("GetPool", "GET", "/v1/pools/{pool}", pools.PoolRequest, pools.Pool, CLUSTER, SAFE, pool_handlers.get_pool),
+    Operation("EditPool", "PATCH", "/v1/pools/{pool}", pools.EditPoolRequest, pools.Pool, MANAGE, NATURAL, pool_handlers.edit_pool, long=True, conditional=True),
+    Operation("ListLimits", "GET", "/v1/limits", pools.ListLimitsRequest, pools.LimitPage, CLUSTER, SAFE, limit_handlers.list_limits),
+    Operation("SetLimit", "PUT", "/v1/limits", pools.SetLimitRequest, pools.Limit, MANAGE, NATURAL, limit_handlers.set_limit),
+    Operation("SetWorkspaceLimit", "PUT", "/v1/limits/workspace", pools.SetWorkspaceLimitRequest, pools.Limit, POLICY, NATURAL, limit_handlers.set_workspace_limit),
+    Operation("ListQuotas", "GET", "/v1/quotas", base.Empty, quotas.WorkQuotas, CLUSTER, SAFE, quota_handlers.list_quotas),
+    Operation("SetTenantQuota", "PUT", "/v1/quotas/tenant", quotas.SetTenantQuotaRequest, quotas.WorkQuota, MANAGE, NATURAL, quota_handlers.set_tenant_quota),
+    Operation("SetWorkspaceQuota", "PUT", "/v1/quotas/workspace", quotas.SetWorkspaceQuotaRequest, quotas.WorkQuota, POLICY, NATURAL, quota_handlers.set_workspace_quota),
+    Operation("ListBudgets", "GET", "/v1/budgets", base.Empty, budgets.MonthlyBudgets, CLUSTER, SAFE, budget_handlers.list_budgets),
+    Operation("SetTenantBudget", "PUT", "/v1/budgets/tenant", budgets.SetTenantBudgetRequest, budgets.MonthlyBudget, MANAGE, NATURAL, budget_handlers.set_tenant_budget),
+    Operation("SetWorkspaceBudget", "PUT", "/v1/budgets/workspace", budgets.SetWorkspaceBudgetRequest, budgets.MonthlyBudget, POLICY, NATURAL, budget_handlers.set_workspace_budget),
+    Operation("CreateReservation", "POST", "/v1/reservations", reservations.CreateReservationRequest, reservations.Reservation, MANAGE, KEY, reservation_handlers.create_reservation, status=201),
+    Operation("ListReservations", "GET", "/v1/reservations", reservations.ListReservationsRequest, reservations.ReservationPage, CLUSTER, SAFE, reservation_handlers.list_reservations),
+    Operation("DeleteReservation", "DELETE", "/v1/reservations/{reservation}", reservations.ReservationRequest, reservations.Reservation, MANAGE, NATURAL, reservation_handlers.delete_reservation),
+    Operation("ListMachinePools", "GET", "/v1/machine-pools", base.Empty, machines.MachinePools, CLUSTER, SAFE, machine_handlers.list_machine_pools),
+    Operation("CreateMachinePool", "POST", "/v1/machine-pools", machines.CreateMachinePoolRequest, machines.MachinePool, MANAGE, KEY, machine_handlers.create_machine_pool, status=201),
+    Operation("GetMachinePool", "GET", "/v1/machine-pools/{pool}", machines.MachinePoolRequest, machines.MachinePool, CLUSTER, SAFE, machine_handlers.get_machine_pool),
+    Operation("UpdateMachinePool", "PUT", "/v1/machine-pools/{pool}", machines.UpdateMachinePoolRequest, machines.MachinePool, MANAGE, NATURAL, machine_handlers.update_machine_pool),
+    Operation("DeleteMachinePool", "DELETE", "/v1/machine-pools/{pool}", machines.MachinePoolRequest, machines.MachinePool, MANAGE, NATURAL, machine_handlers.delete_machine_pool),
+    Operation("ListMachineKinds", "GET", "/v1/machine-kinds", base.Empty, machines.MachineKinds, CLUSTER, SAFE, machine_handlers.list_machine_kinds),
+    Operation("TerminateInstance", "POST", "/v1/instances/{instance}/terminate", machines.InstanceRequest, cluster.InstanceRecord, MANAGE, NATURAL, machine_handlers.terminate_instance),
+    Operation("ListMachineCosts", "GET", "/v1/machine-costs", machines.ListCostsRequest, machines.MachineCosts, MANAGE, SAFE, machine_handlers.list_machine_costs),
+    Operation("ListInstances", "GET", "/v1/instances", cluster.ListInstancesRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
+    Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
+    Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),
+    Operation("WatchEvents", "GET", "/v1/events", events.WatchEventsRequest, events.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
+    # what takes longer than a request waits
+    Operation("ListOperations", "GET", "/v1/operations", operations.ListOperationsRequest, operations.LongOperationPage, Permission.SELF, SAFE, long_handlers.list_operations),
+    Operation("GetOperation", "GET", "/v1/operations/{operation}", operations.OperationRequest, operations.LongOperation, Permission.SELF, SAFE, long_handlers.get_operation),
+)
+# fmt: on
