@@ -90,6 +90,24 @@ async def test_no_keys_are_fetched_from_inside_whoever_describes_them(
     assert "`networks`" in told and issuer.asked_for_keys == 0
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("http://203.0.113.7/keys", "is no https address"), ("http://localhost/keys", INSIDE)],
+)
+async def test_no_keys_are_fetched_in_the_plain_but_from_this_machine_whatever_its_name_leads_to(
+    address: str, said: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+
+    def look_up(name: Any, *args: Any, **more: Any) -> Any:
+        return real("203.0.113.7" if name == "localhost" else name, *args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    issuer.keys_at = address
+    told = await asked(section(issuer.url), issuer)
+    assert told is not None and said in told, told
+
+
 async def test_a_provider_inside_is_asked_where_the_site_says_so(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
