@@ -10,6 +10,7 @@ from muster.client import connect
 from muster.client.settings import FILE, read_address
 from tests.chaos.breaking import Breaking
 from tests.support.command_line import MUSTER
+from tests.support.warm import WITHOUT_TORCH
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,6 +24,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Breaking]:
     environment = known | {
         "MUSTER_HOME": str(home),
         "MUSTER_GATEWAY__PORT": "0",
+        **WITHOUT_TORCH,
         "MUSTER_WORKER__NICENESS": "0",  # other testers compute on the same cores
         "MUSTER_PROVISIONER__MINIMUM": "2",
         "MUSTER_PROVISIONER__MAXIMUM": "2",

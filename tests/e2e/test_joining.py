@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.platform import Platform
 from tests.support.command_line import MUSTER, Ended
+from tests.support.warm import WITHOUT_TORCH
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -30,7 +31,7 @@ def _join(platform: Platform, folder: Path, *words: str) -> Ended:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
     done = subprocess.run(
         [MUSTER, "worker", "join", "--directory", str(folder), *words],
-        env=environment, cwd=folder.parent, capture_output=True, text=True, timeout=120, check=False,
+        env=environment | WITHOUT_TORCH, cwd=folder.parent, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -25,6 +25,7 @@ from deploy.embedded.processes import wait_until
 from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
 from tests.support.command_line import MUSTER, run
+from tests.support.warm import WITHOUT_TORCH
 
 PARTS = {
     "postgres",
@@ -59,7 +60,7 @@ class Place:
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
-        return kept | {"MUSTER_HOME": str(self.home), "MUSTER_GATEWAY__PORT": "0"}
+        return kept | WITHOUT_TORCH | {"MUSTER_HOME": str(self.home), "MUSTER_GATEWAY__PORT": "0"}
 
     def status(self) -> dict[str, Any]:
         told = run("status", "--json", environment=self.environment(), folder=self.home.parent)

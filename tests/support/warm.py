@@ -17,6 +17,8 @@ from typing import IO
 from tests.support.warm_parent import TOLD_BYTES
 
 ROOT = Path(__file__).parents[2]
+WITHOUT_TORCH = {"MUSTER_WORKER__WARM": "muster._trial"}
+"""For workers whose scripts do not train: importing torch is seconds of processor time, at each start of a warm parent of theirs."""
 
 
 class Forked:

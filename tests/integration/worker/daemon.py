@@ -12,7 +12,7 @@ from shared.ids import WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers
 from tests.support.waiting import PATIENCE_S
-from tests.support.warm import ROOT, WarmHere, start_here
+from tests.support.warm import ROOT, WITHOUT_TORCH, WarmHere, start_here
 from worker.settings import WARM_MODULES
 
 WITH_TORCH = {"MUSTER_WORKER__WARM": WARM_MODULES}
@@ -37,7 +37,7 @@ class Daemon:
             "MUSTER_WORKER__DIRECTORY": str(directory),
             "MUSTER_WORKER__SLOTS": str(slots),
             "MUSTER_WORKER__KIND": "cpu",
-            "MUSTER_WORKER__WARM": "muster._trial",
+            **WITHOUT_TORCH,
         }
         self.before: tuple[str, ...] = ()
         """Words that enter another machine's network, say, and then become the daemon."""
