@@ -54,6 +54,25 @@ it("goes on behind the last item after a break, so that none is lost or told twi
   end();
 });
 
+it("believes the browser that the network is gone, and goes on when it is back", () => {
+  const items: unknown[] = [];
+  const connections: Connection[] = [];
+  const end = follow({ path: "/v1/events", onItem: (frame) => items.push(frame.data), onConnection: (now) => connections.push(now) });
+  last().tell({ id: "41", event: "trial", data: { a: 1 } });
+  const first = last();
+  first.close = () => undefined;
+  const isOnLine = vi.spyOn(navigator, "onLine", "get").mockReturnValue(false);
+  dispatchEvent(new Event("offline"));
+  expect(connections.at(-1)).toBe("lost");
+  expect(first.onmessage).toBeNull();
+  isOnLine.mockReturnValue(true);
+  dispatchEvent(new Event("online"));
+  expect(FakeSocket.made).toHaveLength(2);
+  expect(last().url.search).toBe("?after=41");
+  expect(items).toEqual([{ a: 1 }]);
+  end();
+});
+
 it("says that something is missing when its place is no longer kept, and goes on from now", () => {
   const gaps: number[] = [];
   const end = follow({ path: "/v1/events", onItem: () => undefined, onGap: () => gaps.push(1) });

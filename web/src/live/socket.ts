@@ -46,10 +46,16 @@ class Stream {
   private failures = 0;
   private isOver = false;
   private readonly retry = () => this.connectNow();
+  /** A connection that is gone without a word may look open for minutes, and one that is being made may never be: the browser's word counts. */
+  private readonly onNetwork = () => {
+    if (this.socket !== null) this.drop(this.socket);
+    if (navigator.onLine) this.connectNow();
+  };
 
   constructor(private readonly follower: Follower) {
     this.after = follower.after;
-    addEventListener("online", this.retry);
+    addEventListener("online", this.onNetwork);
+    addEventListener("offline", this.onNetwork);
   }
 
   connect(): void {
@@ -66,7 +72,8 @@ class Stream {
 
   end(): void {
     this.isOver = true;
-    removeEventListener("online", this.retry);
+    removeEventListener("online", this.onNetwork);
+    removeEventListener("offline", this.onNetwork);
     clearTimeout(this.timer);
     this.socket?.close();
   }
@@ -98,8 +105,16 @@ class Stream {
     this.follower.onGap?.();
   }
 
+  /** Nothing that it still brings is taken: the next one goes on behind what was. */
+  private drop(socket: WebSocket): void {
+    socket.onopen = socket.onmessage = null;
+    socket.close();
+    this.lost(socket);
+  }
+
   private lost(socket: WebSocket): void {
     if (this.isOver || socket !== this.socket) return;
+    this.socket = null;
     this.tell("lost");
     this.failures += 1;
     // A handshake that is refused tells a page nothing: after some, the place may be the reason.
