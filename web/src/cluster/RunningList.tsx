@@ -9,7 +9,7 @@ import type { QueueEntry } from "./data";
 export function RunningList({ entries }: { entries: readonly QueueEntry[] }) {
   return (
     <details className={css.running}>
-      <summary>{counted(entries.length, "trial")} of yours run here</summary>
+      <summary>{counted(entries.length, "trial of yours runs", "trials of yours run")} here</summary>
       <ul>
         {entries.map((entry) => (
           <li key={entry.trial}>

@@ -7,7 +7,7 @@ import type { ExperimentDetail, Trial } from "@/api/types";
 import { CurveChart } from "@/charts/CurveChart";
 import { smoothed, type Curve } from "@/charts/curve";
 import { IconButton } from "@/parts/Button";
-import { formatDuration } from "@/parts/format";
+import { counted, formatDuration } from "@/parts/format";
 import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Num } from "@/parts/Number";
 import { Card, Page, Section } from "@/parts/Page";
@@ -31,7 +31,7 @@ export default function ComparePage() {
   const { trials, experiments, error, isPending, names } = useCompared(search);
   const drop = (name: string) => onSearch({ ...search, trials: names.filter((one) => one !== name).join(",") || undefined, experiments: undefined });
   return (
-    <Page title="Compare" aside={<span className="muted">{names.length > 0 ? `${names.length} trials` : ""}</span>} actions={<AddTrial onAdd={(more) => onSearch({ ...search, trials: [...names, ...more].join(","), experiments: undefined })} />}>
+    <Page title="Compare" aside={<span className="muted">{names.length > 0 && counted(names.length, "trial")}</span>} actions={<AddTrial onAdd={(more) => onSearch({ ...search, trials: [...names, ...more].join(","), experiments: undefined })} />}>
       {error ? <Complaint error={error} /> : null}
       {names.length === 0 && !isPending ? (
         <Empty icon="compare" title="Nothing to compare yet">

@@ -64,22 +64,24 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
         <Plot label={`hyperparameters of ${samples.length} trials`} option={options.parallel} height={320} />
       </Card>
       <div className={css.pair}>
-        <Card className={css.chartCard}>
-          <div className={css.chartHead}>
-            <h2>Two of them</h2>
-            <span className={css.chosen}>
-              {[a, b].map((chosen, at) => (
-                <Select key={at} label={at === 0 ? "Along" : "Up"} value={chosen} onChange={(event) => onSearch({ ...search, [at === 0 ? "a" : "b"]: event.target.value })}>
-                  {names.map((name) => (
-                    <option key={name}>{name}</option>
-                  ))}
-                </Select>
-              ))}
-            </span>
-          </div>
-          <Plot label={`${a} and ${b}`} option={options.scatter} onPick={open} />
-          <p className={css.legend}>The ground is what {metric} probably is there, from the trials nearby; it is left blank where none is near.</p>
-        </Card>
+        {names.length > 1 && (
+          <Card className={css.chartCard}>
+            <div className={css.chartHead}>
+              <h2>Two of them</h2>
+              <span className={css.chosen}>
+                {[a, b].map((chosen, at) => (
+                  <Select key={at} label={at === 0 ? "Along" : "Up"} value={chosen} onChange={(event) => onSearch({ ...search, [at === 0 ? "a" : "b"]: event.target.value })}>
+                    {names.map((name) => (
+                      <option key={name}>{name}</option>
+                    ))}
+                  </Select>
+                ))}
+              </span>
+            </div>
+            <Plot label={`${a} and ${b}`} option={options.scatter} onPick={open} />
+            <p className={css.legend}>The ground is what {metric} probably is there, from the trials nearby; it is left blank where none is near.</p>
+          </Card>
+        )}
         <Card className={css.chartCard}>
           <div className={css.chartHead}>
             <h2>Importance</h2>

@@ -85,7 +85,7 @@ function Row({ rung, range, isSmallerBetter, experiment, unit }: RowProps) {
         </b>
         {rung.bracket !== null && <span className="muted">bracket {rung.bracket}</span>}
       </span>
-      <span className={css.strip}>
+      <span className={css.strip} data-plotted>
         {rung.judged.map(({ trial, value, isStopped }) => {
           const part = Number.isFinite(value) ? (value - range[0]) / width : NaN;
           const at = Number.isNaN(part) ? 0 : isSmallerBetter ? 1 - part : part;

@@ -26,7 +26,7 @@ export const KINDS: readonly { legend: string; holds: (id: string) => boolean }[
 ];
 
 /** So many labels stand beside a name. */
-const MOST_LABELS = 3;
+const MOST_LABELS = 2;
 
 const COLUMNS: readonly Column<Experiment>[] = [
   { id: "number", header: "#", width: 56, sort: "number", end: true, cell: (one) => <span className="number muted">{one.number}</span> },

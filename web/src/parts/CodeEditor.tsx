@@ -71,7 +71,7 @@ function extensions(label: string, hint: string, completions: CompletionSource |
     placeholder(hint),
     autocompletion(completions ? { override: [completions], icons: false } : {}),
     keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
     editorLook,
   ];

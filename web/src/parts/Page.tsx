@@ -1,4 +1,4 @@
-import { useEffect, type ReactNode } from "react";
+import { useEffect, type ComponentProps, type ReactNode } from "react";
 import css from "./Page.module.css";
 
 interface PageProps {
@@ -53,8 +53,8 @@ export function Section({ title, actions, children }: { title?: ReactNode; actio
 }
 
 /** A framed ground for one thing. */
-export function Card({ children, className = "" }: { children: ReactNode; className?: string }) {
-  return <div className={`${css.card} ${className}`}>{children}</div>;
+export function Card({ className = "", ...rest }: ComponentProps<"div">) {
+  return <div {...rest} className={`${css.card} ${className}`} />;
 }
 
 /** One figure with what it is, large. */
