@@ -50,6 +50,7 @@ class MachineDriverContract(Generic[D]):
         await eventually(sees(driver, worker, Presence.RUNNING))
         seen = (await driver.observe())[worker]
         assert seen.external_id == launched.placed[worker]
+        assert (await driver.observe([intent.id]))[worker].external_id == seen.external_id
         assert not seen.extras
         await driver.terminate([Machine(worker, seen.external_id)])
         await eventually(sees(driver, worker, None))

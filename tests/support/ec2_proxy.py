@@ -122,10 +122,11 @@ class FaultyEc2:
                 "InsufficientInstanceCapacity", f"We currently do not have sufficient {place[0]} capacity"
             )
         count = min(left, wanted)
-        # moto makes as many as the least that is asked for.
-        status, body = await self._ask(fields | {"MinCount": str(count)}, headers)
+        # Taken before anything is awaited: calls come side by side.
         if place in self.faults.capacity:
             self.faults.capacity[place] -= count
+        # moto makes as many as the least that is asked for.
+        status, body = await self._ask(fields | {"MinCount": str(count)}, headers)
         self._by_token[token] = fields, status, body
         self._made_at |= dict.fromkeys(_INSTANCE.findall(body.decode()), time.monotonic())
         if self.faults.fails_after > 0:

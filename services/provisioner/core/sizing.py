@@ -13,6 +13,7 @@ from services.provisioner.core.moving import Ground, plan_moves
 from services.provisioner.core.pieces import Lacking, cover, filling, lacking_of
 from services.provisioner.core.refusals import is_held
 from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.spreading import is_asked, runs_short, spread
 from services.provisioner.core.standing import Budget, Demand, Standing
 from shared.ids import WorkerId
 
@@ -104,7 +105,7 @@ def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: d
     room, limit = _room(spec, standing)
     offers = _offers(spec, standing, now)
     machines = _choose(spec, standing, (lacking.after(one.slots for one in back), back), (offers, room))
-    room = room.less(machines)
+    full, room = room, room.less(machines)
     for _ in range(below - len(machines)):
         one_more = cheapest(
             [offer for offer in offers if room.fits(offer) and _may_be(spec, standing, offer, machines)],
@@ -115,6 +116,8 @@ def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: d
             room = room.less([one_more])
     launched = sum(offer.kind.slots for offer in machines)
     is_short = launched < missing or len(machines) < below
+    if spec.order == "cheapest" and runs_short(spec.offers, standing.holds, now):
+        machines = [one for one in spread(machines, offers, full) if not is_asked(one, live)]
     return Sizing(
         launches=_launches(live, machines),
         undone=tuple(back),

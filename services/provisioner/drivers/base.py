@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Sighting
 from shared.ids import WorkerId
 
@@ -77,8 +77,10 @@ class Driver(Protocol):
     async def kick(self, worker: WorkerId) -> None:
         """Kills the process of a worker that hangs; the machine, and what the worker had started, stay. It may be gone already."""
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         """Everything of ours that is there, also what nobody ordered, and what has ended for as long as the provider shows it.
+
+        `awaited`: no more than the machines of these calls is asked for, where the provider shows them sooner than all.
 
         Raises:
             Transient: The provider does not say.

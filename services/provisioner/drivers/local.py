@@ -17,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers import processes
@@ -95,7 +95,7 @@ class LocalDriver:
             os.close(handle)
             _log.warning("a worker that hung was killed", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         try:
             found = await asyncio.to_thread(self._look)
         except OSError as error:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Sighting
 from services.provisioner.drivers.base import Driver, Identity, Machine
 from shared.clock import Clock
@@ -15,6 +15,9 @@ EVERY = timedelta(seconds=1)
 """Between the beginnings of two looks."""
 MAX_AGE = timedelta(seconds=30)
 """A look that is older is shown no more; what happened meanwhile is seen by so much later than the provider shows it."""
+ALL_EVERY = MAX_AGE / 2
+"""While machines that were launched are awaited only they are looked for, and all so often: a cloud shows some of many sooner, and is called for more
+machines meanwhile."""
 
 
 class LookingDriver:
@@ -28,6 +31,7 @@ class LookingDriver:
         self._seen_at = self._begun_at = float("-inf")
         self._failure: MusterError | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._awaited: dict[WorkerId, IntentId] = {}
 
     @property
     def name(self) -> str:
@@ -54,7 +58,9 @@ class LookingDriver:
         self._driver.watch(notify)
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        return await self._driver.launch(intent, tokens)
+        launched = await self._driver.launch(intent, tokens)
+        self._awaited |= dict.fromkeys(launched.placed, intent.id)
+        return launched
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
         await self._driver.start_again(instance, token)
@@ -65,8 +71,8 @@ class LookingDriver:
     async def terminate(self, machines: Collection[Machine]) -> None:
         await self._driver.terminate(machines)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
-        """The newest look. Only the first is waited for.
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
+        """The newest look. Only the first is waited for; whom to await is known by what was launched.
 
         Raises:
             Transient: The provider has not said for longer than looks are good.
@@ -97,13 +103,20 @@ class LookingDriver:
 
     async def _look(self) -> None:
         began = self._clock.monotonic()
+        awaited = dict(self._awaited)
+        is_partial = bool(awaited) and began - self._seen_at < ALL_EVERY.total_seconds()
         try:
-            seen = await self._driver.observe()
+            shown = await self._driver.observe(set(awaited.values()) if is_partial else None)
         except MusterError as error:
             has_news = self._failure is None
             self._failure = error
         else:
+            seen = {**(self._seen or {}), **shown} if is_partial else shown
             has_news = seen != self._seen or self._failure is not None
-            self._seen, self._seen_at, self._failure = seen, began, None
+            self._seen, self._failure = seen, None
+            self._seen_at = self._seen_at if is_partial else began
+            # Whom not even a look at all shows comes too late to be asked for so often.
+            for worker in shown if is_partial else awaited:
+                self._awaited.pop(worker, None)
         if has_news:
             self._notify()

@@ -1,16 +1,18 @@
 """Looks beside the loop: the first is waited for, later ones are not, and an old one is shown no more."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from services.provisioner.core.intents import Presence, Sighting
-from services.provisioner.drivers.looking import EVERY, MAX_AGE, LookingDriver
+from services.provisioner.core.instance import IntentId
+from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.drivers.looking import ALL_EVERY, EVERY, MAX_AGE, LookingDriver
 from shared.errors import Transient
 from shared.ids import WorkerId
+from tests.contract.machine_driver import an_intent
 
 ONE = {WorkerId("w-1"): Sighting(Presence.RUNNING, "i-1")}
 
@@ -25,9 +27,14 @@ class Cloud:
         self.let = asyncio.Event()
         self.let.set()
         self.looks = 0
+        self.asked: list[Collection[IntentId] | None] = []
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
+        return Launched({one.worker: "i-2" for one in intent.instances})
+
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         self.looks += 1
+        self.asked.append(awaited)
         await self.let.wait()
         if isinstance(self.shows, Exception):
             raise self.shows
@@ -55,6 +62,10 @@ async def _quiet() -> None:
         await asyncio.sleep(0)
 
 
+async def launched(looking: LookingDriver, intent: Intent) -> Collection[WorkerId]:
+    return (await looking.launch(intent, {})).placed
+
+
 @pytest.fixture
 def cloud() -> Cloud:
     return Cloud()
@@ -80,6 +91,37 @@ async def test_only_the_first_look_is_waited_for(looking: LookingDriver, cloud: 
     cloud.let.set()
     await _quiet()
     assert (await looking.observe(), cloud.looks) == ({}, 2), "one at a time, and not sooner than asked for"
+
+
+async def test_who_was_launched_is_looked_for_alone_until_seen(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    await looking.observe()
+    intent = an_intent()
+    (two,) = await launched(looking, intent)
+    for shows in ({}, {two: Sighting(Presence.RUNNING, "i-2")}, {}):
+        cloud.shows = shows
+        time.passes(EVERY)
+        await looking.observe()
+        await _quiet()
+        if shows:
+            assert (await looking.observe()).keys() == {*ONE, two}, "nobody else is gone for that"
+    assert cloud.asked == [None, {intent.id}, {intent.id}, None]
+
+
+async def test_all_are_looked_at_while_some_do_not_come(
+    looking: LookingDriver, cloud: Cloud, time: Time
+) -> None:
+    await looking.observe()
+    intent = an_intent()
+    await launched(looking, intent)
+    cloud.shows = {}
+    for pause in (EVERY, ALL_EVERY, EVERY):
+        time.passes(pause)
+        await looking.observe()
+        await _quiet()
+    assert cloud.asked == [None, {intent.id}, None, None]
+    assert not await looking.observe(), "who is gone is told by a look at all"
 
 
 async def test_what_is_new_is_told_and_what_is_not_is_not(

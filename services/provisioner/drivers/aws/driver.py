@@ -38,6 +38,8 @@ PRESENCES = {
 """By state. One that is shutting down is no longer paid for, and cannot be kept."""
 STANDING = frozenset(state for state, presence in PRESENCES.items() if presence is not Presence.ENDED)
 _ENDED_AT_ONCE = 200
+_FILTERED_AT_ONCE = 200
+"""Values that a filter may have; who is left out is asked for with the next look."""
 _ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _ID = re.compile(r"\bi-[0-9a-f]+\b")
 _log = structlog.get_logger()
@@ -94,9 +96,12 @@ class AwsDriver:
         """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
         _log.warning("a worker on AWS is not heard; its machine is left alone", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
+        which = self._ours(PRESENCES)
+        if awaited is not None:
+            which[f"tag:{TAG_INTENT}"] = sorted(map(str, awaited))[:_FILTERED_AT_ONCE]
         found: dict[WorkerId, list[dict[str, Any]]] = defaultdict(list)
-        for one in await self._ec2.describe(self._ours(PRESENCES)):
+        for one in await self._ec2.describe(which):
             if (worker := _worker_of(one)) is not None:
                 found[worker].append(one)
         return {worker: _sighting(machines) for worker, machines in found.items()}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers.base import Identity, Machine
@@ -80,7 +80,7 @@ class GcpDriver:
         """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
         _log.warning("a worker on Google Cloud is not heard; its machine is left alone", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return await self._look(LABEL_SITE, self._site.name)
 
     async def terminate(self, machines: Collection[Machine]) -> None:

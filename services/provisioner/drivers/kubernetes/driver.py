@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Sighting
 from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers.base import Machine
@@ -66,7 +66,7 @@ class KubernetesDriver:
         """Nothing: a worker that cannot be heard may train well."""
         _log.warning("a worker in Kubernetes is not heard; its pod is left alone", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         pods = await self._api.list("pods", f"{LABEL_SITE}={self._site.name}")
         return dict(seen for pod in pods if (seen := sighting_of(pod)) is not None)
 

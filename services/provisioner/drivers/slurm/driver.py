@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Sighting, worker_at
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.bootstrap import Bootstrap, job_script
@@ -110,7 +110,7 @@ class SlurmDriver:
         """Nothing: the job starts a worker that ended by itself, and one that cannot be heard may train well."""
         _log.warning("a worker in Slurm is not heard; its job is left alone", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Sighting]:
+    async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return sightings_of(read_jobs(await ask(self._site.environment)), self._site.name)
 
     async def terminate(self, machines: Collection[Machine]) -> None:
