@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
 
 def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
-    """What a pool may rent, and how it stands."""
+    """What a pool may rent, and how it stands. Which offers are held back is said with its trouble."""
     of = "the provisioner's settings" if found.of_settings else ", ".join(found.kinds)
     order = "as given" if found.order == "given" else "cheapest first"
     most = "" if found.maximum_slots is None else f", at most {found.maximum_slots} slots"
     spot = f"at most {found.spot_share:.0%} of the slots, {found.on_demand_slots} on other machines"
-    held = [offer for offer in found.offers if offer.held]
     spent = None if found.spent is None else f"{found.spent:,.2f}"
     budget = "" if found.budget_per_month is None else f" of {found.budget_per_month:,.2f}"
     return [
@@ -30,10 +29,6 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
         *([("spot", spot)] if found.spot_share else []),
         *([("reserve", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
         *([("spent", f"{spent}{budget} this month")] if spent is not None else []),
-        *(
-            (f"held: {machine_words(offer)}", f"{offer.held}, until {offer.held_until:%H:%M:%S} UTC")
-            for offer in held
-        ),
         *([("trouble", found.fault)] if found.fault else []),
     ]
 

@@ -68,7 +68,7 @@ INSTANCE = Machine(
         (_S.DRAINING, _T.UNDO): _S.READY,
         (_S.DRAINING, _T.EMPTIED): _S.DRAINED,
         (_S.DRAINED, _T.RELEASE): _S.TERMINATING,
-        (_S.WANTED, _T.RELEASE): _S.TERMINATING,
+        **{(state, _T.RELEASE): _S.TERMINATING for state in STARTING},
         **{(state, _T.FAIL): _S.TERMINATING for state in SERVING},
         **{(state, _T.VANISH): _S.TERMINATING for state in (*SERVING, _S.DRAINED)},
         (_S.TERMINATING, _T.ENDED_GONE): _S.GONE,

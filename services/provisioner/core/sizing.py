@@ -33,7 +33,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What to launch; who is to go when it is empty, and whose runs are asked to go on elsewhere (`moved`); who may stay after all; who was never begun.
+    """What to launch; who is to go when it is empty, and whose runs are asked to go on elsewhere (`moved`); who may stay after all; who has not joined, and is not to.
     `short`: why fewer are launched than asked for. `rates`: what machines cost per hour that their work would not cost elsewhere; None: nobody has looked."""
 
     launches: tuple[Launch, ...] = ()
@@ -63,7 +63,7 @@ def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
     if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
         return _grow(spec, standing, (below, lacking), now)
     excess = len(staying) - spec.maximum
-    withdrawn = [one for one in reversed(staying) if one.state is State.WANTED][: max(0, excess)]
+    withdrawn = [one for one in reversed(staying) if one.state in STARTING][: max(0, excess)]
     too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
     idle = _idle_too_long(spec, standing, [one for one in staying if one not in too_many], now)
     spare = len(staying) - len(withdrawn) - spec.minimum

@@ -10,6 +10,7 @@ from services.scheduler.core.hopes import OF_NOBODY
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.fit import reach_of
 from services.scheduler.core.placement.labels import has_all
+from services.scheduler.core.shares import Node
 from services.scheduler.core.trial import Needs
 
 
@@ -26,10 +27,13 @@ def set_aside(pool: Pool) -> int:
     return beyond
 
 
-def single_node_sizes(pool: Pool, granted: Counter[int]) -> tuple[tuple[int, int], ...]:
-    """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them; `granted`: those of each size that
-    wait no more."""
-    left = {size: count - granted[size] for size, count in pool.single_node.items()}
+def single_node_sizes(pool: Pool, granted: Counter[tuple[Node, int]]) -> tuple[tuple[int, int], ...]:
+    """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them and whose tenant and workspace may
+    have so many now: what a limit or a budget stops shapes nobody's machines. `granted`: those of each workspace and size that wait no more."""
+    left: Counter[int] = Counter()
+    for (holder, size), count in pool.single_node.items():
+        if size <= min(holder.usable, holder.tenant.usable):
+            left[size] += count - granted[holder, size]
     sizes = (size for size in left if size and _may_grow(pool, Needs(size, size, single_node=True)))
     return tuple((size, left[size]) for size in sorted(sizes, reverse=True) if left[size] > 0)
 

@@ -78,7 +78,7 @@ class Pool:
     runs: dict[RunId, None] = field(default_factory=dict)
     leaving: dict[RunId, None] = field(default_factory=dict)
     charges: dict[RunId, Charge] = field(default_factory=dict)
-    single_node: dict[int, int] = field(default_factory=dict)
+    single_node: dict[tuple[Node, int], int] = field(default_factory=dict)
     waiting_auxiliary: int = 0
     awaiting_slots: SlotCount = 0
     reserved: Reserved | None = None
@@ -192,7 +192,7 @@ class Pool:
         else:
             self.queue.discard(trial.id)
         self.waiting_auxiliary += sign * (needs.max_slots == 0)
-        self._count_single_node(needs, sign)
+        self._count_single_node(leaf, needs, sign)
         self.shares.change(leaf, asked=sign * needs.most)
         if sign < 0:
             self.shares.prune(leaf)
@@ -230,12 +230,13 @@ class Pool:
         """Whether all its slots must be on one machine."""
         return needs.single_node or not self.policy.exclusive
 
-    def _count_single_node(self, needs: Needs, sign: int) -> None:
+    def _count_single_node(self, leaf: Node, needs: Needs, sign: int) -> None:
         if self.is_on_one(needs):
-            count = self.single_node.get(needs.max_slots, 0) + sign
-            self.single_node[needs.max_slots] = count
+            key = leaf.workspace, needs.max_slots
+            count = self.single_node.get(key, 0) + sign
+            self.single_node[key] = count
             if not count:
-                del self.single_node[needs.max_slots]
+                del self.single_node[key]
 
 
 def capacity_of(policy: PoolPolicy) -> Capacity:

@@ -92,8 +92,10 @@ class PoolPlan:
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
         idle = self._free_before - self._granted_slots - self.kept.free_slots
-        needs = [self.cluster.trials[grant.trial].wish.needs for grant in self.grants]
-        sizes = single_node_sizes(pool, Counter(one.max_slots for one in needs if pool.is_on_one(one)))
+        wishes = [self.cluster.trials[grant.trial].wish for grant in self.grants]
+        on_one = [one for one in wishes if pool.is_on_one(one.needs)]
+        granted = Counter((pool.shares.leaf_of(one).workspace, one.needs.max_slots) for one in on_one)
+        sizes = single_node_sizes(pool, granted)
         leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
         return Demand(
             waiting=waiting,

@@ -122,6 +122,13 @@ CASES = [
         spec=spec(maximum=2),
         withdrawn=(2,),
     ),
+    Case(
+        "a pool that is given up: who has not joined goes at once, who works when its runs have ended",
+        [instance(0), instance(1, S.LAUNCHING), instance(2, S.JOINING)],
+        spec=spec(minimum=0, maximum=0),
+        withdrawn=(2, 1),
+        drains=(0,),
+    ),
 ]
 
 

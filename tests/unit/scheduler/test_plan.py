@@ -231,6 +231,19 @@ def test_nothing_is_asked_for_what_can_never_fit():
     assert (again.waiting, again.largest_single_node) == (before.waiting, before.largest_single_node)
 
 
+def test_what_a_limit_stops_shapes_nobodys_machines():
+    world = World()
+    world.want(1, 8, single_node=True, tenant=1), world.want(2, 2, single_node=True, tenant=2, experiment=2)
+    assert world.plan().demand[POOL].single_node == ((8, 1), (2, 1))
+    world.quota(1, maximum=4)
+    stopped = world.plan().demand[POOL]
+    assert (stopped.single_node, stopped.largest_single_node) == (((2, 1),), 2)
+    world.quota(1, maximum=8)
+    assert world.plan().demand[POOL].largest_single_node == 8
+    world.worker("a", 8)
+    assert world.plan().demand[POOL].single_node == ((2, 1),), "what is granted waits no more"
+
+
 def test_what_may_be_idle_soon_is_told():
     world = World(PoolPolicy(POOL, preemption=True, max_slots=6))
     world.worker("a", 2), world.worker("b", 2)
