@@ -16,7 +16,7 @@ from services.gateway.telling import later, tell
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
 from shared.errors import Broken
-from shared.ids import SITE, TenantId
+from shared.ids import SITE, TenantId, derived_id
 from shared.messages import experiments as experiment_messages, instances
 from shared.messages.base import Command, Event
 from shared.messages.budgets import BudgetReached, BudgetSpent, BudgetWarned
@@ -167,19 +167,36 @@ class Projections:
         await self._tell(unit, tenant, told)
 
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
-        """Machines, which belong to no tenant."""
-        for message in _messages(batch):
-            await registry.apply_instance(unit.connection, message)
+        """Machines, which belong to no tenant: the site's feed tells of them."""
+        await self._lock(unit, SITE)
+        told = [
+            _event("instance", "changed", message.instance_id, None, message, None)
+            for message in _messages(batch)
+            if await registry.apply_instance(unit.connection, message)
+        ]
+        await self._tell(unit, SITE, told)
+
+    async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
+        """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
+        await self._lock(unit, SITE)
+        told = [
+            _event("provider", "changed", derived_id(SITE, "pool", message.pool), None, message, None)
+            for message in _messages(news(batch))
+        ]
+        await self._tell(unit, SITE, told)
 
     async def _begin(self, unit: Unit) -> TenantId:
         """Takes the feed's lock before anything else of the tenant, in every handler alike."""
         tenant = _tenant(unit)
         if tenant == SITE:
             raise Broken("an event of a tenant's entity came without its tenant")
+        await self._lock(unit, tenant)
+        return tenant
+
+    async def _lock(self, unit: Unit, tenant: TenantId) -> None:
         if unit not in self._locking:
             await events.lock_feed(unit.connection, tenant)
             self._locking.add(unit)
-        return tenant
 
     async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:
         await tell(unit, tenant, told, self.feed, self.wake_sender)
@@ -208,6 +225,7 @@ def handlers_of(
         ModelChanged: on.on_model_changed,
         VersionChanged: on.on_version_changed,
         instances.InstanceChanged: on.on_instance_changed,
+        instances.ProviderChanged: on.on_provider_changed,
     }
 
 

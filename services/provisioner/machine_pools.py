@@ -77,9 +77,8 @@ class PoolQueries:
             known = {row.pool: row for row in rows if self._is_there(row)}
             is_same = query.pool in known and known[query.pool].definition == query.definition
             if query.is_new and query.pool in known and not is_same:
-                raise Rejected(
-                    "pool_exists", f"there is a pool {query.pool} already", "name", "change it instead"
-                )
+                hint = f"`muster pool update {query.pool}` changes it; or take another name"
+                raise Rejected("pool_exists", f"there is a pool {query.pool} already", "name", hint)
             if not query.is_new and query.pool not in known:
                 raise NotFound(f"pool {query.pool}")
             saved = await store.save_pool(unit.connection, spec, query.definition)
@@ -107,9 +106,11 @@ class PoolQueries:
 
     async def spending(self, ask: Ask, query: GetSpending) -> Spendings:
         if query.until < query.since:
-            raise Rejected("bad_period", f"{query.until} is before {query.since}", "until")
+            hint = "give a `since` that is no later than `until`"
+            raise Rejected("bad_period", f"{query.until} is before {query.since}", "until", hint)
         if query.until - query.since >= timedelta(days=MOST_DAYS):
-            raise Rejected("bad_period", f"at most {MOST_DAYS} days are shown at once", "since")
+            hint = "ask for them in several parts"
+            raise Rejected("bad_period", f"at most {MOST_DAYS} days are shown at once", "since", hint)
         since = datetime.combine(query.since, time(), UTC)
         until = min(datetime.combine(query.until + timedelta(days=1), time(), UTC), self.clock.now())
         async with self.database.system() as connection:

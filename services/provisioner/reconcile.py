@@ -233,6 +233,8 @@ class Reconciler:
         faults.point(AFTER_INTENT)
 
     async def _tell_unusable(self, row: Provider, wrong: str) -> None:
+        if row.is_closing and row.definition is None:
+            return  # It was told that the pool is gone.
         told = {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}
         if all(getattr(row, name) == told[name] for name in told) and not row.is_closing:
             return

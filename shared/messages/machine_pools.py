@@ -110,7 +110,7 @@ class GetMachineKinds(Query[MachineKinds], owner="provisioner", name="kinds"):
 
 
 class Spending(Record):
-    """What machines of one kind of a pool have cost on one day (UTC)."""
+    """What machines of one kind of a pool have cost on one day (UTC). `hours`: that they stood; `slot_hours`: that their slots did."""
 
     day: date
     pool: PoolName
@@ -118,6 +118,7 @@ class Spending(Record):
     purchase: Literal["on_demand", "spot"]
     instances: int
     hours: float
+    slot_hours: float = 0.0
     cost: float
 
 

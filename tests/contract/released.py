@@ -25,7 +25,7 @@ BASELINE = Path(__file__).parent / "baseline"
 REQUIRED = "!"
 """Ends the type of a field without which a message is not understood."""
 
-ON_REQUEST = {"EventKind", "UsageKey"}
+ON_REQUEST = {"EventKind", "MachineEventKind", "UsageKey"}
 """Enums of answers whose newer words are told to who asks for them by name alone (decision 0185; what usage was asked to be added up by)."""
 ANSWERS = ("200", "201")
 """202 has another body for who prefers it alone; to others it is the thing as it is by then."""

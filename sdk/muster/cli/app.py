@@ -11,6 +11,7 @@ from muster.cli import (
     budget,
     checkpoint,
     cluster,
+    cost,
     deleting,
     experiment,
     exports,
@@ -153,7 +154,7 @@ app.add_typer(importing.app, name="import")
 app.add_typer(sign_in.sessions, name="session")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
-app.command("cost", cls=Command)(machines.cost)
+app.command("cost", cls=Command)(cost.cost)
 app.command("search", cls=Command)(search.search)
 app.command("trace", cls=Command)(trace.trace)
 app.command("tensorboard", cls=Command)(tensorboard.tensorboard)

@@ -1,4 +1,4 @@
-"""`muster pool create` and its like, `muster instance` and `muster cost`: rented machines."""
+"""`muster pool create` and its like, and `muster instance`: rented machines."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,6 @@ from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, facts, note, number, table
 from muster.cli.pool import Name, pools
 from muster.cli.rented import machine_words, offers_table, pool_facts
-from muster.cli.usage import moment_of
 from muster.errors import NotFound, Rejected
 
 if TYPE_CHECKING:
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
 
     from muster.client.models import InstanceRecord
 
-_DAY = "a date, a time, or how long ago: 7d."
+_NEEDED = (
+    ("kinds", "--kind", "`muster pool kinds` lists what can be rented"),
+    ("maximum", "--maximum", "say how many machines it may have at most"),
+)
 
 instances = noun("Look at the machines that were rented or started, and end them.")
 
@@ -35,9 +37,8 @@ def create_pool(pool: str, given: "dict[str, JsonValue]") -> None:
     """Define a pool of rented machines."""
     from muster.client import connect
 
-    for name, option in (("kinds", "--kind"), ("maximum", "--maximum")):
+    for name, option, hint in _NEEDED:
         if name not in given:
-            hint = "`muster pool kinds` lists what can be rented"
             raise Rejected("invalid_request", f"a pool needs {option}", option, hint)
     with connect() as client:
         found = client.machines.create_pool(pool, **given)
@@ -130,41 +131,6 @@ def terminate(instance: Instance) -> None:
         }
         found = client.machines.terminate(known.get(instance, instance))
     emit(found, lambda: note("machine [bold]{}[/] ({}) is being ended", found.id, found.worker))
-
-
-def cost(
-    since: Annotated[str | None, typer.Option("--since", help=f"{_DAY} By default 30 days ago.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="As --since; by default today.")] = None,
-) -> None:
-    """Show what rented machines have cost, by day, pool and kind; `muster usage` shows whose work it was for."""
-    from muster.client import connect
-
-    days = [
-        moment.date() if (moment := moment_of(given, option)) else None
-        for given, option in ((since, "--since"), (until, "--until"))
-    ]
-    with connect() as client:
-        found = client.machines.costs(*days)
-    columns = ("day", "pool", "kind", "rented", ">machines", ">hours", ">cost")
-    rows = [
-        (
-            one.day,
-            one.pool,
-            one.kind,
-            one.purchase.replace("_", " "),
-            one.instances,
-            number(one.hours),
-            f"{one.cost:,.2f}",
-        )
-        for one in found
-    ]
-
-    def show() -> None:
-        table(columns, rows, "nothing was rented in these days")
-        if rows:
-            note("{} in all", f"{sum(one.cost for one in found):,.2f}")
-
-    emit(found, show)
 
 
 def _worker_of(found: "Sequence[InstanceRecord]", instance: str) -> str:

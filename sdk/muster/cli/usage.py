@@ -11,7 +11,7 @@ from muster.cli.output import emit, note, out, table
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
-    from muster.client.models import Usage, UsageRow
+    from muster.client.models import CostShare, Usage, UsageRow
 
 _BACK = re.compile(r"(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -70,6 +70,13 @@ def moment_of(given: str | None, option: str, hint: str = _MOMENT) -> datetime |
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def named(row: "UsageRow | CostShare", key: str) -> object:
+    """What a row has of a key, for people."""
+    if key == "experiment" and row.experiment is not None:
+        return f"{row.experiment} {row.experiment_name or ''}".rstrip()
+    return getattr(row, key) or None
+
+
 def _show(found: "Usage") -> None:
     keys = [*map(str, found.by), *(("label",) if found.by_label else ())]
     is_priced = found.cost > 0
@@ -77,7 +84,7 @@ def _show(found: "Usage") -> None:
     whole = found.slot_seconds or 1.0
     rows = [
         (
-            *(_name(row, key) for key in keys),
+            *(named(row, key) for key in keys),
             f"{row.slot_seconds:,.0f}", f"{row.slot_seconds / 3600:,.2f}", f"{row.slot_seconds / whole:.0%}",
             *((f"{row.cost:,.2f}",) if is_priced else ()),
         )
@@ -93,9 +100,3 @@ def _show(found: "Usage") -> None:
         note("[dim]cost {} in all[/]", f"{found.cost:,.2f}")
         if found.unpriced_slot_seconds:
             note("[dim]{} slot-seconds had no known price[/]", f"{found.unpriced_slot_seconds:,.0f}")
-
-
-def _name(row: "UsageRow", key: str) -> object:
-    if key == "experiment" and row.experiment is not None:
-        return f"{row.experiment} {row.experiment_name or ''}".rstrip()
-    return getattr(row, key) or None

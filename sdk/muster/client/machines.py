@@ -1,12 +1,13 @@
 """Rented machines: pools of them, what can be rented, and what it has cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from pydantic import JsonValue
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
+from muster.client.awaited import AsyncNoun, awaited, streamed
+from muster.client.paging import follow
 from muster.client.transport import Query, Reference, Transport, segment
 
 
@@ -47,9 +48,24 @@ class Machines:
 
     def costs(self, since: date | None = None, until: date | None = None) -> Sequence[models.MachineCost]:
         """Return what machines have cost, by day, pool, kind and purchase; by default of the last 30 days."""
-        given = {"since": since, "until": until}
-        query: Query = {name: day.isoformat() for name, day in given.items() if day is not None}
-        return self._transport.get(models.MachineCosts, "/v1/machine-costs", query).items
+        return self._transport.get(models.MachineCosts, "/v1/machine-costs", _days(since, until)).items
+
+    def events(
+        self, pool: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None
+    ) -> Iterator[models.MachineEvent]:
+        """Yield every change of rented machines and their pools from `after` (an event's id; default: now) on, in order; it does not end by itself."""
+        query = {"pool": None if pool is None else str(pool), "kind": kinds}
+        return follow(self._transport, models.MachineEvent, "/v1/machine-events", query, after=after)
+
+    def cost_shares(
+        self, by: Sequence[str] = (), since: date | None = None, until: date | None = None
+    ) -> models.CostShares:
+        """Return what machines have cost by who held their slots: added up by `day`, `pool`, `tenant` or `experiment`.
+
+        Who keeps the site sees all tenants, and what stood idle; by `experiment`, and for everybody else, it is the own tenant.
+        """
+        query: Query = {"by": list(by), **_days(since, until)}
+        return self._transport.get(models.CostShares, "/v1/cost-shares", query)
 
 
 class AsyncMachines(AsyncNoun[Machines]):
@@ -63,6 +79,13 @@ class AsyncMachines(AsyncNoun[Machines]):
     kinds = awaited(Machines.kinds)
     terminate = awaited(Machines.terminate)
     costs = awaited(Machines.costs)
+    cost_shares = awaited(Machines.cost_shares)
+    events = streamed(Machines.events)
+
+
+def _days(since: date | None, until: date | None) -> Query:
+    given = {"since": since, "until": until}
+    return {name: day.isoformat() for name, day in given.items() if day is not None}
 
 
 def _path(pool: Reference) -> str:

@@ -712,6 +712,25 @@ class Event(Resource):
     resource: JsonObject
 
 
+class MachineEventKind(StrEnum):
+    """What changed of what is rented: a machine, or what a pool may rent and what keeps it from growing."""
+
+    INSTANCE = "instance"
+    PROVIDER = "provider"
+
+
+class MachineEvent(Resource):
+    """One change of a rented machine or of a pool of them, with its whole state after it."""
+
+    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    time: datetime
+    kind: MachineEventKind
+    change: str = Field(description="A past participle, such as `changed`.")
+    pool: str
+    version: int
+    resource: JsonObject
+
+
 class ExperimentBudget(Resource):
     """What a search may use in all, as it is now, and what it has used."""
 
@@ -971,6 +990,40 @@ class MachineCosts(Resource):
     """The ledger of rented machines, by day, pool, kind and purchase."""
 
     items: list[MachineCost]
+
+
+class CostKey(StrEnum):
+    """What shares of the cost are added up by."""
+
+    DAY = "day"
+    POOL = "pool"
+    TENANT = "tenant"
+    EXPERIMENT = "experiment"
+
+
+class CostShare(Resource):
+    """What rented machines have cost for one of each key that was asked for."""
+
+    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
+    pool: str | None = None
+    tenant: str | None = None
+    experiment: int | None = Field(default=None, description="Its number.")
+    experiment_name: str | None = None
+    idle: bool = Field(default=False, description="True for what stood and was held by nobody.")
+    slot_hours: float
+    cost: float = Field(
+        description="The slot-hours' part of what the pool's machines have cost on each day, of all slot-hours that stood."
+    )
+
+
+class CostShares(Resource):
+    """What rented machines have cost, told apart by who held their slots; of all tenants and idle time the shares add up to the ledger."""
+
+    since: str
+    until: str
+    by: list[CostKey]
+    items: list[CostShare]
+    cost: float = Field(description="All of them together.")
 
 
 class MediaKind(StrEnum):

@@ -37,6 +37,35 @@ class Event(Resource):
     resource: JsonObject
 
 
+class MachineEventKind(StrEnum):
+    """What changed of what is rented: a machine, or what a pool may rent and what keeps it from growing."""
+
+    INSTANCE = "instance"
+    PROVIDER = "provider"
+
+
+class MachineEvent(Resource):
+    """One change of a rented machine or of a pool of them, with its whole state after it."""
+
+    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    time: datetime
+    kind: MachineEventKind
+    change: str = Field(description="A past participle, such as `changed`.")
+    pool: str
+    version: int
+    resource: JsonObject
+
+
+class WatchMachineEventsRequest(Request):
+    """All changes of rented machines and their pools from `after` on, in order and without a gap; without `after` from now on."""
+
+    after: Annotated[str | None, Field(max_length=200)] = None
+    kind: Annotated[list[MachineEventKind], Field(max_length=8)] = Field(
+        default=[], description="None: instance and provider. A kind that is added is told to who names it."
+    )
+    pool: Annotated[str | None, Field(min_length=1, max_length=100)] = None
+
+
 class WatchEventsRequest(Request):
     """All changes from `after` on, in order and without a gap; without `after` from now on."""
 

@@ -175,3 +175,43 @@ class MachineCosts(Resource):
     """The ledger of rented machines, by day, pool, kind and purchase."""
 
     items: list[MachineCost]
+
+
+class CostKey(StrEnum):
+    """What shares of the cost are added up by."""
+
+    DAY = "day"
+    POOL = "pool"
+    TENANT = "tenant"
+    EXPERIMENT = "experiment"
+
+
+class ListCostSharesRequest(ListCostsRequest):
+    """Which days, both counted (by default the last 30), and what to add up by."""
+
+    by: Annotated[list[CostKey], Field(max_length=4)] = Field(default=[], description="By default tenant.")
+
+
+class CostShare(Resource):
+    """What rented machines have cost for one of each key that was asked for."""
+
+    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
+    pool: str | None = None
+    tenant: str | None = None
+    experiment: int | None = Field(default=None, description="Its number.")
+    experiment_name: str | None = None
+    idle: bool = Field(default=False, description="True for what stood and was held by nobody.")
+    slot_hours: float
+    cost: float = Field(
+        description="The slot-hours' part of what the pool's machines have cost on each day, of all slot-hours that stood."
+    )
+
+
+class CostShares(Resource):
+    """What rented machines have cost, told apart by who held their slots; of all tenants and idle time the shares add up to the ledger."""
+
+    since: str
+    until: str
+    by: list[CostKey]
+    items: list[CostShare]
+    cost: float = Field(description="All of them together.")

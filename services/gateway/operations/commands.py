@@ -129,7 +129,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
 async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
     """The command that this request sends, or sent when it came before under its key."""
     async with call.unit() as unit:
-        position = await feed_end(unit.connection)
+        position = await feed_end(unit.connection, call.tenant)
         operation_id = new_id(call.doors.clock)
         earlier = await claim(call, unit, request, operation_id, position)
         if earlier is not None:

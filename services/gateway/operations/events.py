@@ -1,21 +1,39 @@
-"""The stream of a tenant's changes: in order, without a gap, from any position still kept."""
+"""Streams of changes, a tenant's and those of the site's machines: in order, without a gap, from any position still kept."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from functools import partial
+from typing import Generic, TypeVar
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from muster.errors import Rejected
-from services.gateway.api.events import Event, EventKind, WatchEventsRequest
+from services.gateway.api.events import (
+    Event,
+    EventKind,
+    MachineEvent,
+    MachineEventKind,
+    WatchEventsRequest,
+    WatchMachineEventsRequest,
+)
+from services.gateway.feed import View
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import find_experiment
-from services.gateway.operations.render import render_event
+from services.gateway.operations.find import Row, find_experiment
+from services.gateway.operations.render import render_event, render_machine_event
 from services.gateway.store import events as store
 from services.gateway.tails import Page, Told
+from shared.ids import SITE, TenantId
+
+E = TypeVar("E", Event, MachineEvent)
 
 _BATCH = 200
 _KNOWN = tuple(map(str, EventKind))
 USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
 """Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
+_KNOWN_OF_MACHINES = tuple(map(str, MachineEventKind))
+USUAL_OF_MACHINES = frozenset({MachineEventKind.INSTANCE, MachineEventKind.PROVIDER})
 
 
 async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator[Event]:
@@ -24,40 +42,67 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
     kinds = frozenset(request.kind) or USUAL
-    position, last = await _start(call, call.last_event_id or request.after)
+    feed = _Feed(call.tenant, call.view, call.connection, _KNOWN, render_event)
+    async for one in _follow(call, feed, request.after):
+        if one.kind in kinds and experiment in (None, one.experiment):
+            yield one
+
+
+async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
+    """Streams every change of rented machines and their pools, resumable by the last event's id."""
+    kinds = frozenset(request.kind) or USUAL_OF_MACHINES
+    look = partial(call.doors.database.looking, SITE)
+    feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
+    async for one in _follow(call, feed, request.after):
+        if one.kind in kinds and request.pool in (None, one.pool):
+            yield one
+
+
+@dataclass(frozen=True, slots=True)
+class _Feed(Generic[E]):
+    """Whose feed is read, what of it as who sees it, and how it is told."""
+
+    tenant: TenantId
+    view: View
+    look: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+    kinds: tuple[str, ...]
+    render: Callable[[Row, str], E]
+
+
+async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterator[E]:
+    position, last = await _start(call, feed.tenant, call.last_event_id or after)
     if call.announce is not None:
         await call.announce(str(position))
-    waiting = partial(call.doors.feed.waiting_on, call.tenant)
-    with call.doors.tails.following(call.view, last, partial(_read, call), waiting) as tail:
+    waiting = partial(call.doors.feed.waiting_on, feed.tenant)
+    with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
         while True:
             if position < tail.begin:
-                page = await _read(call, position)
+                page = await _read(feed, position)
                 told, end = page.told, page.end
             else:
                 told, end = tail.since(position), tail.end
             for one in told:
-                if one.item.kind in kinds and experiment in (None, one.item.experiment):
-                    yield one.item
+                yield one.item
             position = max(position, end)
             await tail.more(position)
 
 
-async def _read(call: Call, after: int) -> Page[int, Event]:
-    """One batch of what the call sees behind a position. What is kept from it is passed over once, and not at each look."""
-    async with call.connection() as connection:
-        end = await store.feed_end(connection)
-        rows = await store.load_events(connection, after, _KNOWN, _BATCH)
-    told = [Told(row.position, render_event(row, str(row.position))) for row in rows]
+async def _read(feed: _Feed[E], after: int) -> Page[int, E]:
+    """One batch of what is seen behind a position. What is kept from the caller is passed over once, and not at each look."""
+    async with feed.look() as connection:
+        end = await store.feed_end(connection, feed.tenant)
+        rows = await store.load_events(connection, feed.tenant, after, feed.kinds, _BATCH)
+    told = [Told(row.position, feed.render(row, str(row.position))) for row in rows]
     if len(told) == _BATCH:
         return Page(told, told[-1].position, is_last=False)
     return Page(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
 
 
-async def _start(call: Call, after: str | None) -> tuple[int, int]:
+async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:
     """Behind which position the stream begins, and the last that there is."""
     # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
-    async with call.doors.database.looking(call.tenant) as connection:
-        first, last = await store.feed_bounds(connection)
+    async with call.doors.database.looking(tenant) as connection:
+        first, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last
     position = int(after) if after.isdecimal() and len(after) < 19 else -1

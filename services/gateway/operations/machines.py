@@ -104,11 +104,17 @@ async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRe
 
 async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCosts:
     """Lists what rented machines have cost, by day, pool, kind and purchase."""
-    until = _day(request.until, "until") or call.doors.clock.now().astimezone(UTC).date()
-    since = _day(request.since, "since") or until - timedelta(days=DAYS - 1)
+    since, until = period_of(call, request.since, request.until)
     question = messages.GetSpending(since=since, until=until)
     found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
-    return MachineCosts(items=[MachineCost.model_validate(row.model_dump(mode="json")) for row in found.rows])
+    rows = [row.model_dump(mode="json", exclude={"slot_hours"}) for row in found.rows]
+    return MachineCosts(items=[MachineCost.model_validate(row) for row in rows])
+
+
+def period_of(call: Call, since: str | None, until: str | None) -> tuple[date, date]:
+    """The first and the last day that are asked for. Raises Rejected (`invalid_request`)."""
+    last = _day(until, "until") or call.doors.clock.now().astimezone(UTC).date()
+    return _day(since, "since") or last - timedelta(days=DAYS - 1), last
 
 
 def _day(given: str | None, place: str) -> date | None:

@@ -174,6 +174,18 @@ def render_event(row: Row, cursor: str) -> events.Event:
     )
 
 
+def render_machine_event(row: Row, cursor: str) -> events.MachineEvent:
+    return events.MachineEvent(
+        id=cursor,
+        time=row.at,
+        kind=events.MachineEventKind(row.kind),
+        change=row.change,
+        pool=row.resource["pool"],
+        version=row.version,
+        resource=row.resource,
+    )
+
+
 def finite(value: float) -> float | None:
     """None for NaN and infinities, which JSON has no word for."""
     return value if math.isfinite(value) else None

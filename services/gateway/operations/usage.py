@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -40,13 +40,48 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
     sees = _sees(call, by)
     since, until = _period(call, request)
     keys = keys_of(by, request.by_label)
-    used = await _ask(call, GetUsage(by=keys, since=since, until=until), is_site)
+    used = await load_used(call, GetUsage(by=keys, since=since, until=until), is_site)
     seen = [one for one in used if sees(one.workspace)]
     if request.by_label:
-        items = await _rows(call, by_label(seen, await _labels(call, seen), by))
+        items = await named(call, by_label(seen, await _labels(call, seen), by))
     else:
-        items = await _rows(call, [Part(one) for one in seen])
+        items = await named(call, [Part(one) for one in seen])
     return Usage(since=since, until=until, by=by, by_label=request.by_label, items=items, **_sums(items))
+
+
+async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
+    """All pages of what the caller's tenant has used, or of the site. Raises Rejected (`too_many_rows`)."""
+    tenant = SITE if is_site else call.tenant
+    used: list[Used] = []
+    while True:
+        page = await call.doors.bus.ask(question, tenant, call.doors.query_timeout_s)
+        used += page.rows
+        if page.next is None:
+            return used
+        if len(used) >= _MOST_ROWS:
+            raise Rejected(
+                "too_many_rows",
+                f"there are more than {_MOST_ROWS} rows",
+                "by",
+                "take a shorter period, or add up by fewer keys",
+            )
+        question = question.model_copy(update={"after": page.next})
+
+
+async def named(call: Call, parts: Sequence[Part]) -> list[UsageRow]:
+    """With names in the place of ids."""
+    used = [part.used for part in parts]
+    tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
+    numbered: Mapping[UUID, tuple[int, str]] = {}
+    foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
+    if foreign:
+        async with call.doors.database.system() as connection:
+            tenants |= await access.load_tenant_names(connection, foreign)
+    experiments = {one.experiment for one in used if one.experiment}
+    if experiments:
+        async with call.connection() as connection:
+            numbered = await store.load_names(connection, experiments)
+    return [_row(part, tenants, numbered) for part in parts]
 
 
 def usage_csv(usage: Usage) -> str:
@@ -105,24 +140,6 @@ def _aware(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-async def _ask(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
-    tenant = SITE if is_site else call.tenant
-    used: list[Used] = []
-    while True:
-        page = await call.doors.bus.ask(question, tenant, call.doors.query_timeout_s)
-        used += page.rows
-        if page.next is None:
-            return used
-        if len(used) >= _MOST_ROWS:
-            raise Rejected(
-                "too_many_rows",
-                f"there are more than {_MOST_ROWS} rows",
-                "by",
-                "take a shorter period, or add up by fewer keys",
-            )
-        question = question.model_copy(update={"after": page.next})
-
-
 def _sums(items: list[UsageRow]) -> dict[str, float]:
     return {name: round(sum(getattr(item, name) for item in items), 6) for name in SUMS}
 
@@ -131,22 +148,6 @@ async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
     experiments = {one.experiment for one in used if one.experiment}
     async with call.connection() as connection:
         return await store.load_labels(connection, experiments)
-
-
-async def _rows(call: Call, parts: list[Part]) -> list[UsageRow]:
-    """Names in the place of ids."""
-    used = [part.used for part in parts]
-    tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
-    numbered: Mapping[UUID, tuple[int, str]] = {}
-    foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
-    if foreign:
-        async with call.doors.database.system() as connection:
-            tenants |= await access.load_tenant_names(connection, foreign)
-    experiments = {one.experiment for one in used if one.experiment}
-    if experiments:
-        async with call.connection() as connection:
-            numbered = await store.load_names(connection, experiments)
-    return [_row(part, tenants, numbered) for part in parts]
 
 
 def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:

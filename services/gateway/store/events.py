@@ -1,4 +1,4 @@
-"""The tenant's feed of events, refused commands, and answers kept for idempotency keys."""
+"""Feeds of events (a tenant's, and the site's of machines), refused commands, and answers kept for idempotency keys."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ async def append_events(
 
 
 async def load_events(
-    connection: AsyncConnection, after: int, kinds: Collection[str], limit: int
+    connection: AsyncConnection, tenant: UUID, after: int, kinds: Collection[str], limit: int
 ) -> Sequence[Row[Any]]:
-    """In order, those behind `after` of these kinds: a newer replica may tell of others."""
-    query = select(event).where(event.c.position > after, event.c.kind.in_(kinds))
+    """In order, those of a feed behind `after` of these kinds: a newer replica may tell of others."""
+    query = select(event).where(event.c.tenant == tenant, event.c.position > after, event.c.kind.in_(kinds))
     query = query.order_by(event.c.position).limit(limit)
     return (await connection.execute(query)).all()
 
@@ -76,16 +76,18 @@ async def find_told(connection: AsyncConnection, after: int, kind: str, operatio
     return (await connection.execute(query.limit(1))).scalar_one_or_none()
 
 
-async def feed_bounds(connection: AsyncConnection) -> tuple[int, int]:
+async def feed_bounds(connection: AsyncConnection, tenant: UUID) -> tuple[int, int]:
     """The first position still kept, and the last given; (1, 0) for an empty feed."""
-    last = await feed_end(connection)
-    first = (await connection.execute(select(func.min(event.c.position)))).scalar_one_or_none()
+    last = await feed_end(connection, tenant)
+    query = select(func.min(event.c.position)).where(event.c.tenant == tenant)
+    first = (await connection.execute(query)).scalar_one_or_none()
     return (first if first is not None else last + 1), last
 
 
-async def feed_end(connection: AsyncConnection) -> int:
+async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
     """The last position given, whoever sees what is there."""
-    return (await connection.execute(select(counter.c.events))).scalar_one_or_none() or 0
+    query = select(counter.c.events).where(counter.c.tenant == tenant)
+    return (await connection.execute(query)).scalar_one_or_none() or 0
 
 
 async def save_refusal(

@@ -87,14 +87,15 @@ async def load_spending(connection: AsyncConnection, since: datetime, until: dat
     days = series.table_valued(column("day", DateTime(timezone=True))).render_derived(name="days")
     begun = func.greatest(instance.c.launched_at, days.c.day)
     ended = func.least(func.coalesce(instance.c.ended_at, until), days.c.day + timedelta(days=1), until)
-    hours = func.sum(func.extract("epoch", ended - begun) / 3600.0)
+    hours = func.extract("epoch", ended - begun) / 3600.0
     keys = (days.c.day, instance.c.pool, instance.c.machine_kind, instance.c.purchase)
     statement = (
         select(
             *keys,
             func.count().label("instances"),
-            hours.label("hours"),
-            func.sum(func.extract("epoch", ended - begun) / 3600.0 * instance.c.price_per_hour).label("cost"),
+            func.sum(hours).label("hours"),
+            func.sum(hours * instance.c.slots).label("slot_hours"),
+            func.sum(hours * instance.c.price_per_hour).label("cost"),
         )
         .select_from(days)
         .join(instance, (instance.c.launched_at < ended) & (begun < ended))
@@ -109,6 +110,7 @@ async def load_spending(connection: AsyncConnection, since: datetime, until: dat
             purchase=row.purchase,
             instances=row.instances,
             hours=float(row.hours),
+            slot_hours=float(row.slot_hours),
             cost=float(row.cost),
         )
         for row in await connection.execute(statement)

@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
 from shared.bus import Ask
 from shared.errors import Rejected
-from shared.ids import SITE, PoolName
+from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId
 from shared.messages.machine_pools import (
     CloseMachinePool,
     GetMachinePools,
@@ -23,10 +24,16 @@ from shared.messages.machine_pools import (
     Spendings,
 )
 from shared.messages.pools import ClusterView, GetCluster
-from tests.integration.gateway.audited import recorded
+from shared.messages.usage import GetUsage, UsagePage, Used
+from tests.integration.gateway.audited import records
 from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import add_token
+from tests.integration.gateway.test_experiments import create
 from tests.integration.gateway.test_machines import view
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
 
+NUMBERS = count()
 HELD = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OFFER = OfferView(
     kind="g5.xlarge",
@@ -47,7 +54,7 @@ BODY: dict[str, Any] = {"kinds": ["g5.xlarge"], "maximum": 4, "spot_share": 0.5,
 async def tenant(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
     """The client of a new tenant's first admin."""
     async with gateway.client() as operator:
-        made = await operator.post("/v1/tenants", json={"name": "rents-nothing"})
+        made = await operator.post("/v1/tenants", json={"name": f"rents-nothing-{next(NUMBERS)}"})
         assert made.status_code == 201, made.text
     async with gateway.client(made.json()["secret"]) as admin:
         yield admin
@@ -102,8 +109,11 @@ async def test_a_pool_is_defined_shown_changed_closed_and_each_is_recorded(
         changed = await operator.put("/v1/machine-pools/burst", json=BODY | {"maximum": 9})
         assert changed.json()["maximum"] == 9
         assert (await operator.delete("/v1/machine-pools/burst")).json()["closing"] is True
-        records = await recorded(operator, "/v1/site/audit", entity="pool/burst")
-        assert len(records) >= 2
+
+        async def are_recorded() -> bool:
+            return len(await records(operator, "/v1/site/audit", entity="pool/burst")) >= 3
+
+        await eventually(are_recorded)
         assert (await operator.get("/v1/machine-pools/nowhere")).status_code == 404
     seen = (await tenant.get("/v1/machine-pools/burst")).json()
     assert (seen["spent"], seen["budget_per_month"]) == (None, None), "what the site spends is its own"
@@ -164,3 +174,61 @@ async def test_costs_are_shown_by_day(gateway: Gateway, others: Others) -> None:
         _, query = others.asked[-1]
         assert (str(query.since), str(query.until)) == ("2026-11-20", "2026-11-22")
         assert (await operator.get("/v1/machine-costs", params={"since": "2026-13-45"})).status_code == 400
+
+
+async def test_shares_of_the_cost_are_told_by_who_held_slots_and_idle_time_apart(
+    gateway: Gateway, others: Others, api: httpx.AsyncClient
+) -> None:
+    made = await create(api)
+    day, pool, other = HELD.date(), PoolName("burst"), TenantId(UUID(int=7))
+    row = {"day": day, "pool": pool, "kind": "g5", "purchase": "spot", "instances": 1, "hours": 2.0}
+    spent = Spending.model_validate(row | {"slot_hours": 8.0, "cost": 4.0})
+    mine = Used(day=day, pool=pool, tenant=DEFAULT_TENANT, slot_seconds=7200)
+    theirs = mine.model_copy(update={"tenant": other, "slot_seconds": 3600})
+    elsewhere = mine.model_copy(update={"pool": PoolName("rack")})
+
+    def used(ask: Ask, query: GetUsage) -> UsagePage:
+        if ask.tenant != SITE:
+            return UsagePage(rows=(mine.model_copy(update={"experiment": UUID(made["id"])}),))
+        if "tenant" in query.by:
+            return UsagePage(rows=(mine, theirs, elsewhere))
+        return UsagePage(rows=(mine.model_copy(update={"tenant": None, "slot_seconds": 10800}),))
+
+    others.say(GetSpending, Spendings(rows=(spent,)))
+    others.say(GetUsage, used)
+    site = (await api.get("/v1/cost-shares", params={"by": ["tenant"]})).json()
+    told = [(one["tenant"], one["idle"], one["slot_hours"], one["cost"]) for one in site["items"]]
+    assert sorted(told, key=str) == [
+        (str(other), False, 1.0, 0.5),
+        ("default", False, 2.0, 1.0),
+        (None, True, 5.0, 2.5),
+    ], "what ran on machines that nobody rents is not in it"
+    assert site["cost"] == 4.0, "the parts add up to the ledger"
+    own = (await api.get("/v1/cost-shares", params={"by": ["experiment", "day"]})).json()
+    (one,) = own["items"]
+    assert (one["experiment"], one["experiment_name"], one["day"]) == (
+        made["number"],
+        made["name"],
+        "2026-11-22",
+    )
+    assert (one["cost"], one["idle"], own["cost"]) == (1.0, False, 1.0), "the site's idle time is not theirs"
+
+
+async def test_shares_are_told_to_who_may_see_them(
+    gateway: Gateway, others: Others, tenant: httpx.AsyncClient, postgres: TestDatabase
+) -> None:
+    asked: list[TenantId] = []
+
+    def used(ask: Ask, query: GetUsage) -> UsagePage:
+        asked.append(ask.tenant)
+        return UsagePage(rows=())
+
+    others.say(GetSpending, Spendings(rows=()))
+    others.say(GetUsage, used)
+    assert (await tenant.get("/v1/cost-shares", params={"by": "tenant"})).status_code == 200
+    assert len(set(asked)) == 2 and DEFAULT_TENANT not in asked, "its own, and sums of all"
+    token = await add_token(postgres.urls["gateway"].system, gateway.directory, DEFAULT_TENANT, "operator")
+    async with gateway.client(token) as operator:
+        assert (await operator.get("/v1/cost-shares")).status_code == 200
+        refused = await operator.get("/v1/cost-shares", params={"by": "experiment"})
+    assert (refused.status_code, refused.json()["place"]) == (403, "by")

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import grpc.aio
 import httpx
@@ -12,7 +13,8 @@ import orjson
 import pytest
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.ids import DEFAULT_TENANT
+from shared.ids import DEFAULT_TENANT, SITE
+from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
@@ -91,6 +93,37 @@ async def test_filters_narrow_the_events(api: httpx.AsyncClient, others: Others)
         await others.announce("searcher", DEFAULT_TENANT, trial_changed(one, 1), trial_changed(two, 3))
         event = orjson.loads((await stream.next())["data"])
     assert event["kind"] == "trial" and event["experiment"] == two["id"] and event["resource"]["number"] == 3
+
+
+async def test_machines_and_pools_are_streamed_apart_to_who_sees_the_cluster(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    pool, elsewhere = f"pool-{uuid4()}", "another"
+    made = await create(api)
+    known = {"version": 1, "driver": "aws", "slots": 1, "state": "joining", "worker": "w-1"}
+    one = InstanceChanged.model_validate(known | {"instance_id": uuid4(), "pool": pool})
+    other = one.model_copy(update={"instance_id": uuid4(), "pool": elsewhere})
+    bounds = {"version": 7, "driver": "aws", "minimum": 0, "maximum": 4, "slots_per_instance": 1}
+    grows = ProviderChanged.model_validate(bounds | {"pool": pool, "instances": 1, "fault": "quota"})
+    async with events(api, "/v1/machine-events", params={"pool": pool}) as stream, events(api) as own:
+        begin, _ = (await stream.next())["id"], await own.next()
+        await others.announce("provisioner", SITE, other, one, one, grows)
+        first, second = [orjson.loads((await stream.next())["data"]) for _ in range(2)]
+        await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
+        assert orjson.loads((await own.next())["data"])["kind"] == "experiment", (
+            "no tenant's feed has machines"
+        )
+    told = {
+        (one["kind"], one["version"], one["resource"].get("state"), one["resource"].get("fault"))
+        for one in (first, second)
+    }
+    assert told == {("instance", 1, "joining", None), ("provider", 7, None, "quota")}
+    asked = {"pool": pool, "kind": "provider", "after": begin}
+    async with events(api, "/v1/machine-events", params=asked) as again:
+        await again.next()
+        assert orjson.loads((await again.next())["data"])["kind"] == "provider"
+    refused = await api.get("/v1/machine-events", params={"after": str(10**9)})
+    assert (refused.status_code, refused.json()["code"]) == (400, "cursor_invalid")
 
 
 async def test_grpc_streams_the_same_events(gateway: Gateway, api: httpx.AsyncClient, others: Others) -> None:

@@ -64,6 +64,12 @@ class Rented:
         async with Database(self._logins, "provisioner") as database, database.system() as connection:
             await store.save_pool(connection, spec, definition)
 
+    async def give_up(self) -> None:
+        """Closes the pool, and has the provisioner look."""
+        async with Database(self._logins, "provisioner") as database, database.system() as connection:
+            await store.close_pool(connection, RENTED)
+        await self.need(0)
+
     async def spending(self, since: datetime, until: datetime) -> list[Spending]:
         """What the ledger says of the pool between two moments."""
         async with Database(self._logins, "provisioner") as database, database.system() as connection:

@@ -66,12 +66,36 @@ async def test_killed_after_the_call_it_finds_the_machines_that_came(rented: Ren
     assert sum((await rented.states()).values()) == 3
 
 
+async def test_a_pool_that_is_given_up_goes_with_who_has_not_joined_and_is_told_of_once(
+    rented: Rented,
+) -> None:
+    async with rented.world.provisioner(**rented.settings()):
+        await rented.define()
+        await rented.need(1)
+        await _has(rented, joining=1)
+        await rented.give_up()
+        await _has(rented, gone=1)
+
+        async def forgotten() -> bool:
+            rows = await rented.world.rows("SELECT definition FROM provisioner.provider WHERE is_closing")
+            return [row["definition"] for row in rows] == [None]
+
+        await eventually(forgotten)
+        await asyncio.sleep(0.5)
+        before = len(rented.world.told(ProviderChanged))
+        for _ in range(3):
+            await rented.need(0)
+            await asyncio.sleep(0.3)
+        assert len(rented.world.told(ProviderChanged)) == before
+
+
 async def _costs(rented: Rented, machines: int, price: float) -> None:
     """The ledger says it, each machine on each day that it stood, and nothing of the days before."""
     now = SystemClock().now()
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     rows = await rented.spending(today - timedelta(days=2), now)
     assert {row.instances for row in rows} == {machines}
+    assert sum(row.slot_hours for row in rows) == pytest.approx(sum(row.hours for row in rows))
     assert {(row.kind, row.purchase) for row in rows} == {("g5.xlarge", "on_demand")}
     hours = sum(row.hours for row in rows)
     assert 0 < hours < machines * 0.1

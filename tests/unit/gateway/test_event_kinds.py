@@ -2,9 +2,9 @@
 
 from unittest.mock import Mock
 
-from services.gateway.api.events import EventKind
+from services.gateway.api.events import EventKind, MachineEventKind
 from services.gateway.handlers import handlers_of
-from services.gateway.operations.events import USUAL
+from services.gateway.operations.events import USUAL, USUAL_OF_MACHINES
 from shared.messages.base import Event
 from shared.messages.catalogue import ALL
 
@@ -44,3 +44,10 @@ def test_every_kind_of_entity_that_owners_announce_is_told_or_it_is_said_why_not
 
 def test_who_names_no_kind_is_told_of_those_with_which_the_version_began() -> None:
     assert set(map(str, USUAL)) == {"experiment", "trial", "run", "checkpoint", "model", "version"}
+    assert set(map(str, USUAL_OF_MACHINES)) == {"instance", "provider"}
+
+
+def test_machines_and_their_pools_are_told_to_the_site() -> None:
+    nobody = Mock()
+    taken = {kind.ENTITY for kind in handlers_of(nobody, nobody, nobody) if issubclass(kind, Event)}
+    assert set(map(str, MachineEventKind)) == taken & OF_THE_SITE

@@ -16,6 +16,7 @@ from services.gateway.core.permissions import Permission
 from services.gateway.operations import (
     budgets as budget_handlers,
     cluster as cluster_handlers,
+    costs as cost_handlers,
     draining as draining_handlers,
     events as event_handlers,
     limits as limit_handlers,
@@ -71,10 +72,12 @@ MACHINES: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListMachineKinds", "GET", "/v1/machine-kinds", base.Empty, machines.MachineKinds, CLUSTER, SAFE, machine_handlers.list_machine_kinds),
     Operation("TerminateInstance", "POST", "/v1/instances/{instance}/terminate", machines.InstanceRequest, cluster.InstanceRecord, MANAGE, NATURAL, machine_handlers.terminate_instance),
     Operation("ListMachineCosts", "GET", "/v1/machine-costs", machines.ListCostsRequest, machines.MachineCosts, MANAGE, SAFE, machine_handlers.list_machine_costs),
+    Operation("ListCostShares", "GET", "/v1/cost-shares", machines.ListCostSharesRequest, machines.CostShares, CLUSTER, SAFE, cost_handlers.list_cost_shares),
     Operation("ListInstances", "GET", "/v1/instances", cluster.ListInstancesRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
     Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),
     Operation("WatchEvents", "GET", "/v1/events", events.WatchEventsRequest, events.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
+    Operation("WatchMachineEvents", "GET", "/v1/machine-events", events.WatchMachineEventsRequest, events.MachineEvent, CLUSTER, SAFE, event_handlers.watch_machine_events, stream="server"),
     # what takes longer than a request waits
     Operation("ListOperations", "GET", "/v1/operations", operations.ListOperationsRequest, operations.LongOperationPage, Permission.SELF, SAFE, long_handlers.list_operations),
     Operation("GetOperation", "GET", "/v1/operations/{operation}", operations.OperationRequest, operations.LongOperation, Permission.SELF, SAFE, long_handlers.get_operation),

@@ -37,6 +37,14 @@ class CheckpointState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CHECKPOINT_STATE_CORRUPT: _ClassVar[CheckpointState]
     CHECKPOINT_STATE_DELETED: _ClassVar[CheckpointState]
 
+class CostKey(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COST_KEY_UNSPECIFIED: _ClassVar[CostKey]
+    COST_KEY_DAY: _ClassVar[CostKey]
+    COST_KEY_POOL: _ClassVar[CostKey]
+    COST_KEY_TENANT: _ClassVar[CostKey]
+    COST_KEY_EXPERIMENT: _ClassVar[CostKey]
+
 class DeliveryState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     DELIVERY_STATE_UNSPECIFIED: _ClassVar[DeliveryState]
@@ -100,6 +108,12 @@ class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LOG_STREAM_STDOUT: _ClassVar[LogStream]
     LOG_STREAM_STDERR: _ClassVar[LogStream]
     LOG_STREAM_PLATFORM: _ClassVar[LogStream]
+
+class MachineEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MACHINE_EVENT_KIND_UNSPECIFIED: _ClassVar[MachineEventKind]
+    MACHINE_EVENT_KIND_INSTANCE: _ClassVar[MachineEventKind]
+    MACHINE_EVENT_KIND_PROVIDER: _ClassVar[MachineEventKind]
 
 class MediaKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -258,6 +272,11 @@ CHECKPOINT_STATE_SAVED: CheckpointState
 CHECKPOINT_STATE_ABANDONED: CheckpointState
 CHECKPOINT_STATE_CORRUPT: CheckpointState
 CHECKPOINT_STATE_DELETED: CheckpointState
+COST_KEY_UNSPECIFIED: CostKey
+COST_KEY_DAY: CostKey
+COST_KEY_POOL: CostKey
+COST_KEY_TENANT: CostKey
+COST_KEY_EXPERIMENT: CostKey
 DELIVERY_STATE_UNSPECIFIED: DeliveryState
 DELIVERY_STATE_WAITING: DeliveryState
 DELIVERY_STATE_DELIVERED: DeliveryState
@@ -301,6 +320,9 @@ LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
 LOG_STREAM_PLATFORM: LogStream
+MACHINE_EVENT_KIND_UNSPECIFIED: MachineEventKind
+MACHINE_EVENT_KIND_INSTANCE: MachineEventKind
+MACHINE_EVENT_KIND_PROVIDER: MachineEventKind
 MEDIA_KIND_UNSPECIFIED: MediaKind
 MEDIA_KIND_IMAGE: MediaKind
 MEDIA_KIND_TABLE: MediaKind
@@ -755,6 +777,40 @@ class ConfigPolicy(_message.Message):
     by: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, workspace: _Optional[str] = ..., invariant_config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., max_slots: _Optional[int] = ..., priority_limit: _Optional[int] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CostShare(_message.Message):
+    __slots__ = ("day", "pool", "tenant", "experiment", "experiment_name", "idle", "slot_hours", "cost")
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NAME_FIELD_NUMBER: _ClassVar[int]
+    IDLE_FIELD_NUMBER: _ClassVar[int]
+    SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    day: str
+    pool: str
+    tenant: str
+    experiment: int
+    experiment_name: str
+    idle: bool
+    slot_hours: float
+    cost: float
+    def __init__(self, day: _Optional[str] = ..., pool: _Optional[str] = ..., tenant: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., idle: _Optional[bool] = ..., slot_hours: _Optional[float] = ..., cost: _Optional[float] = ...) -> None: ...
+
+class CostShares(_message.Message):
+    __slots__ = ("since", "until", "by", "items", "cost")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    since: str
+    until: str
+    by: _containers.RepeatedScalarFieldContainer[CostKey]
+    items: _containers.RepeatedCompositeFieldContainer[CostShare]
+    cost: float
+    def __init__(self, since: _Optional[str] = ..., until: _Optional[str] = ..., by: _Optional[_Iterable[_Union[CostKey, str]]] = ..., items: _Optional[_Iterable[_Union[CostShare, _Mapping]]] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class CreateExperimentRequest(_message.Message):
     __slots__ = ("config", "config_yaml", "code_sha256", "name", "template", "labels")
@@ -2259,6 +2315,16 @@ class ListAuditRequest(_message.Message):
     until: _timestamp_pb2.Timestamp
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class ListCostSharesRequest(_message.Message):
+    __slots__ = ("since", "until", "by")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    since: str
+    until: str
+    by: _containers.RepeatedScalarFieldContainer[CostKey]
+    def __init__(self, since: _Optional[str] = ..., until: _Optional[str] = ..., by: _Optional[_Iterable[_Union[CostKey, str]]] = ...) -> None: ...
+
 class ListCostsRequest(_message.Message):
     __slots__ = ("since", "until")
     SINCE_FIELD_NUMBER: _ClassVar[int]
@@ -2814,6 +2880,24 @@ class MachineCosts(_message.Message):
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[MachineCost]
     def __init__(self, items: _Optional[_Iterable[_Union[MachineCost, _Mapping]]] = ...) -> None: ...
+
+class MachineEvent(_message.Message):
+    __slots__ = ("id", "time", "kind", "change", "pool", "version", "resource")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    time: _timestamp_pb2.Timestamp
+    kind: MachineEventKind
+    change: str
+    pool: str
+    version: int
+    resource: _struct_pb2.Struct
+    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[MachineEventKind, str]] = ..., change: _Optional[str] = ..., pool: _Optional[str] = ..., version: _Optional[int] = ..., resource: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class MachineKinds(_message.Message):
     __slots__ = ("items",)
@@ -4569,6 +4653,16 @@ class WatchEventsRequest(_message.Message):
     kind: _containers.RepeatedScalarFieldContainer[EventKind]
     experiment: str
     def __init__(self, after: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[EventKind, str]]] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class WatchMachineEventsRequest(_message.Message):
+    __slots__ = ("after", "kind", "pool")
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    after: str
+    kind: _containers.RepeatedScalarFieldContainer[MachineEventKind]
+    pool: str
+    def __init__(self, after: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[MachineEventKind, str]]] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class WayOut(_message.Message):
     __slots__ = ("code", "starts", "message", "command", "number", "pool")

@@ -630,6 +630,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListCostsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.MachineCosts.FromString,
                 _registered_method=True)
+        self.ListCostShares = channel.unary_unary(
+                '/muster.v1.Muster/ListCostShares',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListCostSharesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CostShares.FromString,
+                _registered_method=True)
         self.ListInstances = channel.unary_unary(
                 '/muster.v1.Muster/ListInstances',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
@@ -649,6 +654,11 @@ class MusterStub:
                 '/muster.v1.Muster/WatchEvents',
                 request_serializer=muster_dot_v1_dot_muster__pb2.WatchEventsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Event.FromString,
+                _registered_method=True)
+        self.WatchMachineEvents = channel.unary_stream(
+                '/muster.v1.Muster/WatchMachineEvents',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MachineEvent.FromString,
                 _registered_method=True)
         self.ListOperations = channel.unary_unary(
                 '/muster.v1.Muster/ListOperations',
@@ -1943,6 +1953,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListCostShares(self, request, context):
+        """Adds up what rented machines have cost by who held their slots: all tenants and what stood idle for who keeps the site, else the caller's tenant.
+        REST: GET /v1/cost-shares
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListInstances(self, request, context):
         """Lists the machines that were rented or started, newest first or as they are sorted.
         REST: GET /v1/instances
@@ -1970,6 +1988,14 @@ class MusterServicer:
     def WatchEvents(self, request, context):
         """Streams every change of the tenant's entities, resumable by the last event's id.
         REST: GET /v1/events
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchMachineEvents(self, request, context):
+        """Streams every change of rented machines and their pools, resumable by the last event's id.
+        REST: GET /v1/machine-events
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -3109,6 +3135,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListCostsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.MachineCosts.SerializeToString,
             ),
+            'ListCostShares': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCostShares,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListCostSharesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CostShares.SerializeToString,
+            ),
             'ListInstances': grpc.unary_unary_rpc_method_handler(
                     servicer.ListInstances,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.FromString,
@@ -3128,6 +3159,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.WatchEvents,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WatchEventsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Event.SerializeToString,
+            ),
+            'WatchMachineEvents': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchMachineEvents,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MachineEvent.SerializeToString,
             ),
             'ListOperations': grpc.unary_unary_rpc_method_handler(
                     servicer.ListOperations,
@@ -6690,6 +6726,33 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def ListCostShares(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListCostShares',
+            muster_dot_v1_dot_muster__pb2.ListCostSharesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CostShares.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListInstances(request,
             target,
             options=(),
@@ -6787,6 +6850,33 @@ class Muster:
             '/muster.v1.Muster/WatchEvents',
             muster_dot_v1_dot_muster__pb2.WatchEventsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Event.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchMachineEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.v1.Muster/WatchMachineEvents',
+            muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MachineEvent.FromString,
             options,
             channel_credentials,
             insecure,

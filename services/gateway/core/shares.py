@@ -1,0 +1,75 @@
+"""What rented machines have cost, told apart by who held their slots, so that the parts add up to the ledger. Pure.
+
+On one day a slot-hour of a pool costs the same for all: what its machines have cost, divided by how many slots of them stood for how long. Who held
+slots bears so much of it; what nobody held is idle, from the launch of a machine to its end.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from shared.ids import PoolName
+from shared.messages.machine_pools import Spending
+from shared.messages.usage import UsageKey, Used
+
+Place = tuple[date | None, PoolName | None]
+_S_PER_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rented:
+    """A pool's slots on one day, and what their machines have cost. What was held is told by another than what stood: the larger is the whole."""
+
+    stood_s: float = 0.0
+    held_s: float = 0.0
+    cost: float = 0.0
+
+    def share(self, slot_seconds: float) -> float:
+        """What so much of it costs."""
+        return self.cost * slot_seconds / max(self.stood_s, self.held_s) if slot_seconds > 0 else 0.0
+
+    @property
+    def idle_s(self) -> float:
+        return max(0.0, self.stood_s - self.held_s)
+
+
+def rented_of(spent: Iterable[Spending], held: Iterable[Used]) -> dict[Place, Rented]:
+    """By day and pool, in that order. `held`: by day and pool, of everybody; what was held where nothing is rented costs nothing here."""
+    held_s = {(one.day, one.pool): one.slot_seconds for one in held}
+    found: dict[Place, Rented] = {}
+    for row in spent:
+        place = (row.day, row.pool)
+        before = found.get(place, Rented())
+        stood_s = before.stood_s + row.slot_hours * _S_PER_HOUR
+        found[place] = Rented(stood_s, held_s.get(place, 0.0), before.cost + row.cost)
+    return found
+
+
+def with_shares(rented: Mapping[Place, Rented], used: Iterable[Used]) -> list[Used]:
+    """Those that used rented machines, with their share of the cost. `used`: by day and pool, and by what else is asked for."""
+    return [
+        one.model_copy(update={"cost": place.share(one.slot_seconds)})
+        for one in used
+        if (place := rented.get((one.day, one.pool))) is not None
+    ]
+
+
+def idle(rented: Mapping[Place, Rented]) -> list[Used]:
+    """What stood and was held by nobody, by day and pool."""
+    return [
+        Used(day=day, pool=pool, slot_seconds=one.idle_s, cost=one.share(one.idle_s))
+        for (day, pool), one in rented.items()
+        if one.idle_s > 0
+    ]
+
+
+def added_up(parts: Iterable[Used], by: Sequence[UsageKey]) -> list[Used]:
+    """The sums by these keys, in their order."""
+    sums: dict[tuple[object, ...], Used] = {}
+    for one in parts:
+        known = {key: getattr(one, key) for key in by}
+        key = tuple(known.values())
+        before = sums.get(key, Used(slot_seconds=0.0))
+        slot_seconds, cost = before.slot_seconds + one.slot_seconds, before.cost + one.cost
+        sums[key] = Used.model_validate({**known, "slot_seconds": slot_seconds, "cost": cost})
+    return [sums[key] for key in sorted(sums, key=lambda key: tuple(map(str, key)))]
