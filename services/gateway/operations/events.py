@@ -1,6 +1,6 @@
 """Streams of changes, a tenant's and those of the site's machines: in order, without a gap, from any position still kept."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Rejected
+from services.gateway.api.base import Resource
 from services.gateway.api.events import (
     Event,
     EventKind,
@@ -26,7 +27,7 @@ from services.gateway.store import events as store
 from services.gateway.tails import Page, Told
 from shared.ids import SITE, TenantId
 
-E = TypeVar("E", Event, MachineEvent)
+E = TypeVar("E", bound=Resource)
 
 _BATCH = 200
 _KNOWN = tuple(map(str, EventKind))
@@ -74,6 +75,7 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
     if call.announce is not None:
         await call.announce(str(position))
     waiting = partial(call.doors.feed.waiting_on, feed.tenant)
+    told: Sequence[Told[int, E]]
     with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
         while True:
             if position < tail.begin:

@@ -51,6 +51,13 @@ def test_nothing_is_paid_that_there_is_no_money_for() -> None:
     assert len(set(spread(chosen, ZONES, Room(200, price_per_hour=112.0)))) == 3
 
 
+def test_none_is_much_dearer_for_the_sake_of_time() -> None:
+    chosen = [ZONES[0]] * 60
+    for price, is_taken in ((MOST_DEARER, True), (MOST_DEARER + 0.01, False)):
+        other = offer(price=price, zone="dear")
+        assert (other in spread(chosen, [ZONES[0], other], Room(100))) is is_taken
+
+
 OFFERS = st.builds(
     offer,
     slots=st.sampled_from([1, 8]),

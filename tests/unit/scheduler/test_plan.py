@@ -241,7 +241,10 @@ def test_what_a_limit_stops_shapes_nobodys_machines():
     world.quota(1, maximum=8)
     assert world.plan().demand[POOL].largest_single_node == 8
     world.worker("a", 8)
-    assert world.plan().demand[POOL].single_node == ((2, 1),), "what is granted waits no more"
+    assert world.plan().demand[POOL].single_node == ((2, 1),)
+    world.worker("b", 8)
+    world.want(3, 8, single_node=True, tenant=3, experiment=3)
+    assert world.plan().demand[POOL].single_node == ((8, 1),), "what is granted waits no more"
 
 
 def test_what_may_be_idle_soon_is_told():
