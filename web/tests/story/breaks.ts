@@ -1,0 +1,53 @@
+/** What comes between: a reload, a lost connection, a restarted gateway. Nothing on the page is lost by any of them. */
+import { expect, it } from "vitest";
+import { admin, open, page } from "./browser";
+
+/** Of the platform that the story is told before; without it the gateway is left alone. */
+const GATEWAY = Number(process.env.MUSTER_GATEWAY_PID ?? 0);
+
+async function number(): Promise<number> {
+  const { items } = await admin<{ items: { number: number }[] }>("GET", "/v1/experiments?filter=name%20=%20quadratic&limit=1");
+  return items[0]?.number ?? 0;
+}
+
+/** A label in the list, which lies behind the open window. */
+const labelled = (name: string) => page.locator("main a").filter({ hasText: name }).first();
+
+async function label(name: string, instead?: string): Promise<void> {
+  await admin("POST", "/v1/bulk/experiments/labels", { experiments: [String(await number())], add: [name], remove: instead ? [instead] : [] });
+}
+
+it("has after a reload what was there before it", async () => {
+  await open(page, "/experiments?sort=name");
+  await page.getByLabel("Filter", { exact: true }).fill("name = quadratic");
+  await page.keyboard.press("Enter");
+  const rows = page.getByRole("row").filter({ hasText: "quadratic" });
+  await rows.first().waitFor();
+  const before = await rows.first().innerText();
+  await page.reload();
+  await rows.first().waitFor();
+  expect(await rows.first().innerText()).toBe(before);
+  expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe("name = quadratic");
+});
+
+it("shows what happened while it had no connection, and keeps what was being written", async () => {
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByLabel("Find a column").fill("half a wor");
+  await page.context().setOffline(true);
+  await page.getByText("Reconnecting").waitFor();
+  await label("meanwhile");
+  await page.context().setOffline(false);
+  await labelled("meanwhile").waitFor({ state: "attached" });
+  await page.getByText("Live", { exact: true }).waitFor();
+  expect(await page.getByLabel("Find a column").inputValue()).toBe("half a wor");
+});
+
+it.skipIf(GATEWAY === 0)("goes on with a gateway that was restarted", async () => {
+  process.kill(GATEWAY, "SIGTERM");
+  await page.getByText("Live", { exact: true }).waitFor({ state: "detached" });
+  await page.getByText("Live", { exact: true }).waitFor();
+  await label("restarted", "meanwhile");
+  await labelled("restarted").waitFor({ state: "attached" });
+  expect(await page.getByLabel("Find a column").inputValue()).toBe("half a wor");
+  await page.getByRole("button", { name: "Done" }).click();
+});

@@ -1,0 +1,93 @@
+/** Every page: open to all in both themes, narrow and wide; without what a viewer may not do; and under another tenant, without a word of this one. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { admin, barriers, browser, context, open, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
+
+const OF_AN_EXPERIMENT = ["", "/trials", "/analysis", "/search", "/timeline", "/logs", "/config", "/code"];
+const OF_A_TRIAL = ["", "/logs", "/checkpoints", "/runs"];
+const OF_THE_CLUSTER = ["/map", "/queue", "/machines", "/usage", "/cost"];
+const OF_THE_ADMINISTRATION = ["/people", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
+/** What only who may change something is shown. */
+const CHANGES = /^(New |Fork|Pause$|Resume|Cancel$|Kill|Archive|Labels|Register|Edit|Set |Bring |Agree|Turn down|Drain|Give |Make |Delete|Take (?!\d)|Add a m|More)/;
+
+let places: string[];
+/** What stands on these pages and must stand on no other tenant's. */
+let words: string[];
+
+describe("every page", () => {
+  beforeAll(async () => {
+    const { items } = await admin<{ items: { id: string; number: number; best: { trial: string; trial_number: number } | null }[] }>("GET", "/v1/experiments?filter=name%20=%20quadratic&sort=number");
+    const models = await admin<{ items: { id: string; name: string }[] }>("GET", "/v1/models");
+    const [first] = items;
+    const [model] = models.items;
+    if (!first?.best || !model) throw new Error("the story has made no experiment or no model");
+    const [experiment, trial] = [`/experiments/${first.number}`, `/trials/${first.number}.${first.best.trial_number}`];
+    places = [
+      "/experiments",
+      "/experiments/new",
+      ...OF_AN_EXPERIMENT.map((tab) => experiment + tab),
+      ...OF_A_TRIAL.map((tab) => trial + tab),
+      `/compare?experiments=${first.number}`,
+      ...OF_THE_CLUSTER.map((tab) => `/cluster${tab}`),
+      "/models",
+      `/models/${model.id}`,
+      `/models/${model.id}/1`,
+      ...OF_THE_ADMINISTRATION.map((tab) => `/admin${tab}`),
+    ];
+    words = ["quadratic", "parabola", "onerror", "nightly", "restarted", first.id, first.best.trial, model.id];
+  });
+
+  it("keeps nobody out of any page, light and wide, dark and on a phone", { timeout: 240_000 }, async () => {
+    const barred: string[] = [];
+    for (const place of places) {
+      await open(page, place);
+      for (const [theme, size] of [["light", WIDE], ["dark", PHONE]] as const) {
+        await paint(page, theme);
+        await page.setViewportSize(size);
+        barred.push(...(await barriers(page)).map((one) => `${place}, ${theme}: ${one}`));
+      }
+      await page.setViewportSize(WIDE);
+      await shot(page, `all${place.replace(/[^a-z]+\d*/g, "-")}`);
+    }
+    expect(barred).toEqual([]);
+  });
+
+  it("shows nobody on any page what they may not do", { timeout: 120_000 }, async () => {
+    const { other, odd } = await visitor();
+    await signIn(other, "vic");
+    const offered: string[] = [];
+    for (const place of places) {
+      await open(other, place);
+      const names = await other.getByRole("main").getByRole("button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? one.textContent ?? ""));
+      offered.push(...names.filter((name) => CHANGES.test(name)).map((name) => `${place}: ${name}`));
+    }
+    expect(offered).toEqual([]);
+    expect(odd).toEqual([]);
+    await other.context().close();
+  });
+
+  it("shows another tenant nothing of this one, by whatever address", { timeout: 120_000 }, async () => {
+    const name = `other-${Date.now()}`;
+    const made = await admin<{ secret: string }>("POST", "/v1/tenants", { name });
+    const { other, odd } = await visitor();
+    await signInByToken(other, made.secret);
+    await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+    const seen: string[] = [];
+    for (const place of places) {
+      await open(other, place);
+      const shown = await other.content();
+      // The address itself stands in what says that nothing is there.
+      seen.push(...words.filter((word) => !place.includes(word) && shown.includes(word)).map((word) => `${place}: ${word}`));
+    }
+    expect(seen).toEqual([]);
+    expect(odd).toEqual([]);
+    await other.context().close();
+  });
+});
+
+async function visitor(): Promise<{ other: Page; odd: string[] }> {
+  const other = await (await context(browser)).newPage();
+  const odd = watch(other);
+  await other.goto(`${URL}/experiments`);
+  return { other, odd };
+}
