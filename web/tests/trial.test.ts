@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCompareSearch } from "@/compare/search";
 import { differences } from "@/training/values";
 import { piecesOf } from "@/logs/ansi";
+import { eventsOf } from "@/trial/events";
 import { phasesOf, sums } from "@/training/phases";
 
 describe("a line of a log", () => {
@@ -31,6 +32,28 @@ describe("a trial's time", () => {
   it("goes on until now while it runs, and while it waits", () => {
     expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [run(1, 1, null)], firstReports: new Map(), now: 9000 }).at(-1)).toMatchObject({ kind: "starting", to: 9000 });
     expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [], firstReports: new Map(), now: 9000 })).toEqual([{ kind: "queued", run: null, from: 0, to: 9000 }]);
+  });
+});
+
+describe("what happened to a trial", () => {
+  const at = (second: number) => new Date(second * 1000).toISOString();
+  const run = { number: 1, members: [{ worker: "w1", slots: 2 }], granted_at: at(10), ended_at: at(30), outcome: "failed", reason: "killed", exit_code: 3, charged: true } as never;
+  const line = (second: number, text: string) => ({ time: at(second), cursor: "1.70", level: "warning", text }) as never;
+  const saved = { id: "c1", created_at: at(20), state: "saved", step: 40, size_bytes: 2000, reason: null } as never;
+  const trial = { created_at: at(0), ended_at: at(30), state: "error", reason: "no restarts are left" } as const;
+  it("is told newest first, each with why", () => {
+    const events = eventsOf({ trial, runs: [run], checkpoints: [saved], lines: [] });
+    expect(events.map(({ state, why }) => [state, why])).toEqual([
+      ["error", "no restarts are left"],
+      ["failed", "killed; exit code 3; counts as a restart"],
+      ["saved", null],
+      ["granted", null],
+      ["queued", null],
+    ]);
+  });
+  it("has what the platform wrote into the log, with its line, but not what a run's end says already", () => {
+    const events = eventsOf({ trial, runs: [run], checkpoints: [], lines: [line(15, "the disk is nearly full"), line(30, "run 1: kill")] });
+    expect(events.filter(({ line: where }) => where)).toMatchObject([{ text: "the disk is nearly full", line: { since: at(15), line: "1.70" } }]);
   });
 });
 

@@ -43,7 +43,8 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
     setFollowing(false);
     const address = new URL(location.href);
     address.searchParams.set("since", line.time);
-    address.searchParams.set("line", line.cursor);
+    // In quotes, as the router writes it: it would read 1.70 as a number.
+    address.searchParams.set("line", JSON.stringify(line.cursor));
     void navigator.clipboard?.writeText(address.href).then(() => toast("the link to this line was copied"));
   };
   return (
@@ -54,7 +55,7 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
           !hasAnswered && !isEnded ? (
             <Loading rows={10} />
           ) : (
-            <Empty title={search.contains || search.level || search.rank || search.stream ? "No line meets this filter" : "Nothing was written yet"} />
+            <Empty title={search.contains || search.level || search.rank || search.stream ? "No line meets this filter" : isEnded ? "Nothing was written" : "Nothing was written yet"} />
           )
         ) : (
           <div className={css.lines} style={{ height: virtual.getTotalSize() }}>

@@ -31,6 +31,7 @@ const TONES: Record<string, Tone> = {
   lost: "bad",
   saved: "good",
   corrupt: "bad",
+  warning: "warn",
 };
 const MOVES = new Set(["active", "running", "training", "starting", "stopping", "launching", "joining", "terminating"]);
 

@@ -4,6 +4,7 @@ import { Button } from "@/parts/Button";
 import { State } from "@/parts/State";
 import { TabbedPage, type Part } from "@/parts/TabbedPage";
 import { CheckpointsTab } from "./CheckpointsTab";
+import { EventsTab } from "./EventsTab";
 import { LogsTab } from "./LogsTab";
 import { MetricsTab } from "./MetricsTab";
 import { useTrial } from "./queries";
@@ -17,6 +18,7 @@ const PARTS: readonly Part<TrialTabProps>[] = [
   { name: "logs", label: "Logs", fills: true, body: LogsTab },
   { name: "checkpoints", label: "Checkpoints", body: CheckpointsTab },
   { name: "runs", label: "Runs", body: RunsTab },
+  { name: "events", label: "Events", body: EventsTab },
 ];
 
 export default function TrialPage() {

@@ -18,6 +18,14 @@ export function summariesQuery(trial: string) {
   });
 }
 
+/** What the platform itself wrote into the trial's log. */
+export function platformLinesQuery(trial: string) {
+  return queryOptions({
+    queryKey: keys.ofTrial(trial, "platform lines"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/logs", { params: { path: { trial }, query: { stream: "platform", limit: 200 } }, signal })),
+  });
+}
+
 export function explanationQuery(trial: string) {
   return queryOptions({
     queryKey: keys.ofTrial(trial, "explanation"),
