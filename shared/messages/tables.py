@@ -7,7 +7,7 @@ from shared.messages.base import Query, Record
 
 
 class TableRow(Record):
-    """`cells`: one for each column; None where the trial has no such value, or one that is no number."""
+    """`cells`: one for each column; None where the trial has no such value; what is no finite number is `NaN`, `Infinity` or `-Infinity`."""
 
     trial_id: TrialId
     number: int

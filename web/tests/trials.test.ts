@@ -2,18 +2,21 @@ import { describe, expect, it } from "vitest";
 import { curveOf, partsOf, type CurvesAsked } from "@/training/curves";
 import { Reported, extended } from "@/training/reported";
 import { readChartSearch, readZoom } from "@/training/chartSearch";
-import { isOdd, metricsAmong, type TrialRow } from "@/training/rows";
+import { bestOf } from "@/experiment/best";
+import { bestOrOdd, isOdd, metricsAmong, type TrialRow } from "@/training/rows";
+
+type NotFinite = "nan" | "infinity" | "negative_infinity";
 
 const metric = { group: "validation", name: "loss" };
 const asked: CurvesAsked = { metric, x: "step", epochs: { group: "validation", name: "epoch" }, zoom: null };
-const row = (number: number, step: number | null, last: number | null = 1): TrialRow => ({
+const row = (number: number, step: number | null, last: number | string | null = 1): TrialRow => ({
   trial: `t${number}`,
   experiment_number: 3,
   number,
   state: "running",
   values: { "metrics.validation.loss.last_step": step, "metrics.validation.loss.last": last },
 });
-const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString(), not_finite: value === null ? ("nan" as const) : null });
+const point = (step: number, value: number | null, run = 1, second = step) => ({ step, value, run, time: new Date(second * 1000).toISOString(), not_finite: (value === null ? "nan" : null) as NotFinite | null });
 const value = (trial: string, step: number) => ({ ...point(step, 1), trial, trial_number: 1, group: "validation", name: "loss", cursor: "" });
 const series = (name: string, points: ReturnType<typeof point>[]) => ({ group: "validation", name, count: points.length, points });
 
@@ -54,6 +57,17 @@ describe("what is reported while somebody looks", () => {
     const found = extended(known, [point(2, 2.5, 2), point(4, 1, 1), point(3, 2.25, 2)]);
     expect(found.map(({ step, value: told }) => [step, told])).toEqual([[1, 4], [2, 2.5], [3, 2.25]]);
   });
+  it("is the same list until a trial tells more, so that a curve is made anew only then", () => {
+    const live = new Reported();
+    live.take(value("t1", 1));
+    live.take(value("t2", 1));
+    const [one, two] = [live.of("t1"), live.of("t2")];
+    live.take(value("t1", 2));
+    expect(live.of("t2")).toBe(two);
+    expect([one, live.of("t1")].map((points) => points.map(({ step }) => step))).toEqual([[1], [1, 2]]);
+    live.turn();
+    expect(live.of("t1").length).toBe(2);
+  });
   it("is held for two rounds, so that none is missing while an answer is on its way, and does not grow", () => {
     const live = new Reported();
     for (let step = 0; step < 1000; step++) {
@@ -84,9 +98,30 @@ describe("a curve", () => {
   });
 });
 
-it("tells a trial at NaN from one that has not reported", () => {
-  expect(isOdd(row(1, 30, null), metric)).toBe(true);
-  expect(isOdd(row(1, null, null), metric)).toBe(false);
+describe("what is no finite number", () => {
+  it("is told from what was not reported", () => {
+    expect(isOdd(row(1, 30, "NaN"), metric)).toBe(true);
+    expect(isOdd(row(1, null, null), metric)).toBe(false);
+    expect([row(1, 30, "-Infinity"), row(1, 30, 0.5), row(1, null, null)].map((one) => bestOrOdd(one, metric))).toEqual([-Infinity, null, null]);
+  });
+  it("is on its curve as what it was, from the answer and from the stream alike", () => {
+    const told = [point(1, 4), point(2, null), { ...point(3, null), not_finite: "infinity" as const }, { ...point(4, null), not_finite: "negative_infinity" as const }];
+    const [curve] = curveOf({ trial: "t1", experiment_number: 3, number: 1, state: "running" }, [series("loss", told)], asked);
+    expect([...(curve?.y ?? [])]).toEqual([4, NaN, Infinity, -Infinity]);
+  });
+});
+
+describe("the best trial", () => {
+  const best = { trial: "t2", trial_number: 2, value: 0.5, step: 7, others: {} };
+  const leader = { ...row(1, 30), values: { best: 0.25 } };
+  it("is the one that the search says, and the first of the table until it has said any", () => {
+    expect(bestOf({ best }, [leader])).toBe(best);
+    expect(bestOf({ best: null }, [leader])).toMatchObject({ trial: "t1", value: 0.25, step: null });
+  });
+  it("is none where nothing finite was measured", () => {
+    expect(bestOf({ best: null }, [{ ...leader, values: { best: null } }])).toBeNull();
+    expect(bestOf({ best: null }, [])).toBeNull();
+  });
 });
 
 it("finds the metrics among the columns, those of validation first", () => {

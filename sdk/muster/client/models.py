@@ -1728,7 +1728,7 @@ class TableRow(Resource):
     number: int = Field(description="Its number within the experiment.")
     state: str | None = None
     values: JsonObject = Field(
-        description="By column; null where the trial has no such value, or one that is no finite number."
+        description="By column; null where the trial has no such value. What is no finite number is a word: `NaN`, `Infinity` or `-Infinity`."
     )
 
 
@@ -1765,7 +1765,11 @@ class Measured(Resource):
     """The search's first metric at one validation."""
 
     step: int
-    value: float | None
+    value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
     )

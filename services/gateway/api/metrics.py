@@ -105,6 +105,10 @@ class FollowExperimentMetricsRequest(Request):
     group: Annotated[str | None, Field(max_length=100)] = None
     after: Annotated[str | None, Field(max_length=6000)] = None
     from_now: bool = Field(default=False, description="Without `after`: only what comes from now on.")
+    without_cursors: bool = Field(
+        default=False,
+        description="Each value's `cursor` is empty: it names the place in every trial, and is for who goes on behind it.",
+    )
 
 
 class ExperimentMetrics(Resource):

@@ -19,7 +19,7 @@ class TableRow(Resource):
     number: int = Field(description="Its number within the experiment.")
     state: str | None = None
     values: JsonObject = Field(
-        description="By column; null where the trial has no such value, or one that is no finite number."
+        description="By column; null where the trial has no such value. What is no finite number is a word: `NaN`, `Infinity` or `-Infinity`."
     )
 
 

@@ -15,6 +15,7 @@ from services.gateway.api.base import (
     Request,
     Resource,
 )
+from services.gateway.api.metrics import NotFinite, is_none
 from shared.expressions.fields import Listing
 
 
@@ -35,7 +36,12 @@ class Measured(Resource):
     """The search's first metric at one validation."""
 
     step: int
-    value: float | None
+    value: float | None = Field(description="Null when it is not a finite number.")
+    not_finite: NotFinite | None = Field(
+        default=None,
+        exclude_if=is_none,
+        description="Which it is, where `value` is null; not there otherwise.",
+    )
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
     )

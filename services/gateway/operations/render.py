@@ -212,7 +212,10 @@ def _measured(validated: Any) -> trials.Measured | None:
     if not validated:
         return None
     return trials.Measured(
-        step=validated.step, value=finite(validated.value), others=finite_only(validated.others)
+        step=validated.step,
+        value=finite(validated.value),
+        not_finite=not_finite(validated.value),
+        others=finite_only(validated.others),
     )
 
 

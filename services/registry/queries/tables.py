@@ -102,7 +102,7 @@ class TableQueries:
             found = await trial_table.load_rows(driver, wanted, read.search)
             shown = [row.trial for row in found.rows[:limit]]
             loaded = await trial_table.load_cells(driver, shown, columns, read.search)
-        cells = [tuple(map(_finite, row)) for row in loaded]
+        cells = [tuple(map(_said, row)) for row in loaded]
         fitting = _fitting(cells)
         rows = tuple(
             TableRow(trial_id=row.trial, number=row.number, state=row.state, cells=of)
@@ -158,9 +158,11 @@ async def _most_telling(driver: Driver, experiment: UUID, search: Search) -> lis
     return [*found, Metric(*metric, Stat.LAST_STEP), Metric(*metric, Stat.LAST), Metric(*metric, Stat.BEST)]
 
 
-def _finite(cell: JsonValue) -> JsonValue:
-    """JSON has neither NaN nor the infinities."""
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+def _said(cell: JsonValue) -> JsonValue:
+    """JSON has neither NaN nor the infinities: they are told by protobuf's words for them."""
+    if not isinstance(cell, float) or math.isfinite(cell):
+        return cell
+    return "NaN" if math.isnan(cell) else "Infinity" if cell > 0 else "-Infinity"
 
 
 def _fitting(rows: Sequence[Sequence[JsonValue]]) -> int:

@@ -100,9 +100,7 @@ async def test_pages_go_on_where_the_one_before_ended(
     assert seen == numbers
 
 
-async def test_cells_are_what_trials_have_and_none_where_there_is_no_number(
-    around: Platform, runs: list[Run]
-) -> None:
+async def test_cells_are_what_trials_have(around: Platform, runs: list[Run]) -> None:
     columns = (
         "state",
         "hparams.optimizer",
@@ -117,7 +115,7 @@ async def test_cells_are_what_trials_have_and_none_where_there_is_no_number(
     )
     assert found.columns == columns
     assert [row.cells for row in found.rows] == [
-        ("running", {"name": "lion"}, "auto", None, 0.0, 1, False),
+        ("running", {"name": "lion"}, "auto", "NaN", 0.0, 1, False),
         ("running", {"name": "adam"}, 0.001, 0.7, 1.0, 1, False),
         ("completed", {"name": "sgd", "momentum": 0.9}, 0.01, 0.9, 2.0, 1, False),
     ]
@@ -150,6 +148,14 @@ async def test_names_that_no_trial_has_are_told_from_those_there_are(
             await around.ask(question)
         assert (refused.value.code, refused.value.place) == ("unknown_name", place)
         assert hint in (refused.value.hint or "")
+
+
+async def test_what_is_no_finite_number_is_told_from_what_is_not_there(
+    around: Platform, runs: list[Run]
+) -> None:
+    columns = "metrics.validation.accuracy.last", "hparams.nesterov"
+    page = await around.ask(GetTable(experiment_id=runs[0].experiment, columns=columns, sort="number"))
+    assert [row.cells for row in page.rows] == [(0.5, None), (0.9, None), (0.7, True), ("NaN", None)]
 
 
 async def test_another_tenant_sees_neither_trials_nor_names(around: Platform, runs: list[Run]) -> None:

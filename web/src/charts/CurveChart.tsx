@@ -19,7 +19,6 @@ export interface CurveChartProps {
   height?: number;
   xName: string;
   formatX?: (x: number) => string;
-  formatY?: (y: number) => string;
   isLogX?: boolean;
   isLogY?: boolean;
   zoom?: Range | null;
@@ -93,7 +92,7 @@ function Tip({ pointer, props }: { pointer: Pointer; props: CurveChartProps }) {
     <div className={css.tip} style={{ transform: `translate(${left}px, ${top}px) translate(${isRight ? "calc(-100% - 12px)" : "12px"}, -50%)` }}>
       <span className={css.swatch} style={{ background: `var(--series-${toneAt(curve, place) + 1})` }} />
       <b>{curve.label}</b>
-      <span className="number">{Number.isFinite(y) ? (props.formatY ?? formatNumber)(y) : "NaN"}</span>
+      <span className="number">{formatNumber(y)}</span>
       <span className="muted number">
         {props.xName} {(props.formatX ?? formatNumber)(x)}
       </span>
@@ -131,7 +130,7 @@ function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, i
     },
     axes: [
       { ...axis, grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
-      { ...axis, gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatY))) },
+      { ...axis, gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : formatNumber(at))) },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {

@@ -1,6 +1,6 @@
 /** Curves as numbers: smoothed, bounded, joined, and found under the pointer. Pure. */
 
-/** One line of a chart. `y` holds NaN where the script reported none that is finite. */
+/** One line of a chart. `y` holds NaN and the infinities where the script reported them. */
 export interface Curve {
   id: string;
   label: string;

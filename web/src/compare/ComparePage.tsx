@@ -17,6 +17,7 @@ import { readZoom, sayZoom } from "@/training/chartSearch";
 import { curveOf } from "@/training/curves";
 import { columnsQuery, experimentQuery, namedTrialQuery } from "@/training/queries";
 import { metricsAmong, readMetric, type Metric } from "@/training/rows";
+import { measured } from "@/training/values";
 import { AddTrial } from "./AddTrial";
 import css from "./Compare.module.css";
 import { Differences } from "./Differences";
@@ -162,7 +163,7 @@ function Chosen({ trials, experiments, onDrop }: Compared & { onDrop: (name: str
               <span className={css.of}>{experiment?.name}</span>
               <span className={css.best}>
                 <State state={trial.state} quiet />
-                <Num value={trial.best?.value} digits={5} />
+                <Num value={trial.best && measured(trial.best)} digits={5} />
               </span>
             </Card>
           );

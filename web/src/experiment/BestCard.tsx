@@ -3,15 +3,16 @@ import { Link } from "@tanstack/react-router";
 import type { ExperimentDetail } from "@/api/types";
 import { formatNumber } from "@/parts/format";
 import { Card } from "@/parts/Page";
+import { Loading } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { trialQuery } from "@/training/queries";
 import { sayValue } from "@/training/values";
+import type { Best } from "./best";
 import css from "./Experiment.module.css";
 import { varying } from "./varying";
 
 /** The best trial's hyperparameters, those that vary first. */
-export function BestCard({ experiment }: { experiment: ExperimentDetail }) {
-  const { best } = experiment;
+export function BestCard({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
   const { data } = useQuery({ ...trialQuery(best?.trial ?? ""), enabled: best !== null });
   const names = varying(experiment.config);
   return (
@@ -20,7 +21,9 @@ export function BestCard({ experiment }: { experiment: ExperimentDetail }) {
         <h2>Best trial</h2>
         {data && <State state={data.state} quiet />}
       </div>
-      {best && data ? (
+      {best && !data ? (
+        <Loading rows={4} label="loading the best trial" />
+      ) : best && data ? (
         <>
           <dl className={css.facts}>
             {[...names, ...Object.keys(data.hyperparameters).filter((name) => !names.includes(name))].map((name) => (

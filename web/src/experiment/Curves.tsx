@@ -10,6 +10,7 @@ import { ChartTools } from "@/training/ChartTools";
 import { readZoom, sayZoom } from "@/training/chartSearch";
 import { useCurves } from "@/training/curves";
 import { isOdd, type Metric, type TrialRow } from "@/training/rows";
+import type { Best } from "./best";
 import css from "./Experiment.module.css";
 import type { ExperimentSearch } from "./search";
 
@@ -20,6 +21,7 @@ interface CurvesProps {
   isPending: boolean;
   metrics: readonly Metric[];
   metric: Metric;
+  best: Best | null;
   search: ExperimentSearch;
   onSearch: (next: ExperimentSearch) => void;
   hovered: string | null;
@@ -27,7 +29,7 @@ interface CurvesProps {
 }
 
 /** The learning curves of all trials, as they grow. */
-export function Curves({ experiment, rows, total, metrics, metric, search, onSearch, hovered, onHover, isPending }: CurvesProps) {
+export function Curves({ experiment, rows, total, metrics, metric, best, search, onSearch, hovered, onHover, isPending }: CurvesProps) {
   const navigate = useNavigate();
   const isPhone = useIsPhone();
   const epochs = epochsOf(experiment, metrics);
@@ -35,8 +37,8 @@ export function Curves({ experiment, rows, total, metrics, metric, search, onSea
   const zoom = useMemo(() => readZoom(search.zoom), [search.zoom]);
   const found = useCurves(rows, { metric, x, epochs, zoom }, !experiment.final);
   const weight = search.smooth ?? 0;
-  const curves = useMemo(() => found.curves.map((one) => ({ ...one, y: smoothed(one.y, weight) })), [found.curves, weight]);
-  const best = metric.name === experiment.metric ? (experiment.best?.trial ?? null) : null;
+  const curves = useMemo(() => (weight > 0 ? found.curves.map((one) => ({ ...one, y: smoothed(one.y, weight) })) : found.curves), [found.curves, weight]);
+  const strong = metric.name === experiment.metric ? (best?.trial ?? null) : null;
   const odd = rows.filter((row) => isOdd(row, metric)).length;
   const broken = rows.filter((row) => row.state === "error").length;
   return (
@@ -63,7 +65,7 @@ export function Curves({ experiment, rows, total, metrics, metric, search, onSea
           isLogY={search.log?.includes("y")}
           zoom={zoom}
           onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
-          strong={best}
+          strong={strong}
           hovered={hovered}
           onHover={onHover}
           onPick={(trial) => void navigate({ to: "/trials/$trial", params: { trial: curves.find(({ id }) => id === trial)?.label ?? trial } })}
@@ -71,10 +73,10 @@ export function Curves({ experiment, rows, total, metrics, metric, search, onSea
       )}
       <p className={css.legend}>
         <span>{counted(curves.length, "curve")}{total !== null && total > rows.length ? ` of the best ${formatNumber(rows.length)} of ${formatNumber(total)} trials` : ""}</span>
-        {best && <span>the best drawn strongly</span>}
+        {strong && <span>the best drawn strongly</span>}
         {odd > 0 && (
           <span className={css.bad}>
-            ✕ {counted(odd, "trial")} at NaN
+            ✕ {counted(odd, "trial")} at NaN or infinity
           </span>
         )}
         {broken > 0 && <span className={css.bad}>✕ {counted(broken, "trial")} ended in an error</span>}

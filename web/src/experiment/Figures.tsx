@@ -7,11 +7,12 @@ import { Card, Figure } from "@/parts/Page";
 import { Progress } from "@/parts/Progress";
 import { Elapsed, Time } from "@/parts/Time";
 import { usageQuery } from "@/training/queries";
+import type { Best } from "./best";
 import css from "./Experiment.module.css";
 
 /** The experiment in five figures. */
-export function Figures({ experiment }: { experiment: ExperimentDetail }) {
-  const { best, trials, metric, smaller_is_better } = experiment;
+export function Figures({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
+  const { trials, metric, smaller_is_better } = experiment;
   const done = trials.completed + trials.stopped;
   return (
     <Card className={css.figures}>
@@ -21,12 +22,13 @@ export function Figures({ experiment }: { experiment: ExperimentDetail }) {
           note={
             best && (
               <Link className={css.link} to="/trials/$trial" params={{ trial: `${experiment.number}.${best.trial_number}` }}>
-                trial {experiment.number}.{best.trial_number}, step {best.step}
+                trial {experiment.number}.{best.trial_number}
+                {best.step !== null && `, step ${formatNumber(best.step)}`}
               </Link>
             )
           }
         >
-          {best ? <Num value={best.value} digits={5} /> : <span className="muted">–</span>}
+          <Num value={best?.value} digits={5} />
         </Figure>
         <Figure label="Trials" note={said(trials)}>
           {done}

@@ -4,7 +4,7 @@ import { Num } from "@/parts/Number";
 import { Section } from "@/parts/Page";
 import { PlainTable } from "@/parts/PlainTable";
 import { State } from "@/parts/State";
-import { isOdd, type Metric, type TrialRow } from "@/training/rows";
+import { bestOrOdd, type Metric, type TrialRow } from "@/training/rows";
 import { sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
 import { varying } from "./varying";
@@ -59,7 +59,7 @@ export function Leaders({ experiment, rows, own, hovered, onHover }: LeadersProp
               <td>
                 <State state={row.state ?? "queued"} quiet />
               </td>
-              <td data-end>{row.values.best == null && isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values.best as number | null} />}</td>
+              <td data-end><Num value={bestOrOdd(row, own)} /></td>
               {names.map((name) => (
                 <td key={name} data-end className="mono">
                   {sayValue(row.values[`hparams.${name}`])}

@@ -4,6 +4,7 @@ import { Complaint } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { columnsQuery } from "@/training/queries";
 import { metricColumn, metricsAmong, metricWord, readMetric, useRows, type Metric } from "@/training/rows";
+import { bestOf } from "./best";
 import { BestCard } from "./BestCard";
 import { Curves } from "./Curves";
 import css from "./Experiment.module.css";
@@ -24,12 +25,13 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   const metric = readMetric(search.metric) ?? own;
   const asked = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricWord(metric), own.name]);
   const { rows, total, error, isPending } = useRows(reference, { columns: asked, sort: "best", most: MOST_CURVES });
+  const best = bestOf(experiment, rows);
   const [hovered, setHovered] = useState<string | null>(null);
   return (
     <div className={css.overview}>
       {experiment.reason && <div className={css.reason}>{experiment.reason}</div>}
       {error && <Complaint error={error} />}
-      <Figures experiment={experiment} />
+      <Figures experiment={experiment} best={best} />
       <Section>
         <Card className={css.chartCard}>
           <Curves
@@ -39,6 +41,7 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
             isPending={isPending}
             metrics={metrics.length > 0 ? metrics : [own]}
             metric={metric}
+            best={best}
             search={search}
             onSearch={onSearch}
             hovered={hovered}
@@ -48,7 +51,7 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
       </Section>
       <div className={css.pair}>
         <BestSoFar experiment={experiment} rows={rows} />
-        <BestCard experiment={experiment} />
+        <BestCard experiment={experiment} best={best} />
       </div>
       <Leaders experiment={experiment} rows={rows} own={own} hovered={hovered} onHover={setHovered} />
     </div>

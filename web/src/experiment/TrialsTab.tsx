@@ -7,8 +7,8 @@ import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Num } from "@/parts/Number";
 import { State } from "@/parts/State";
 import { Elapsed } from "@/parts/Time";
-import { isOdd, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
-import { sayValue } from "@/training/values";
+import { bestOrOdd, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
+import { numberIn, sayValue } from "@/training/values";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 import { varying } from "./varying";
@@ -89,9 +89,9 @@ function columnsOf(own: Metric, names: readonly string[]): Column<TrialRow>[] {
   return [
     { id: "number", header: "Trial", width: 84, sort: "number", cell: (row) => <span className="number">{`${row.experiment_number}.${row.number}`}</span> },
     { id: "state", header: "State", width: 116, sort: "state", cell: (row) => <State state={row.state ?? "queued"} /> },
-    { id: "best", header: `Best ${own.name}`, width: 128, sort: "best", end: true, cell: (row) => <Num value={row.values.best as number | null} digits={5} /> },
-    { id: "last", header: "Latest", width: 96, sort: last, end: true, cell: (row) => (isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values[last] as number | null} />) },
-    { id: "step", header: "Step", width: 84, sort: step, end: true, cell: (row) => <Num value={row.values[step] as number | null} /> },
+    { id: "best", header: `Best ${own.name}`, width: 128, sort: "best", end: true, cell: (row) => <Num value={numberIn(row.values.best)} digits={5} /> },
+    { id: "last", header: "Latest", width: 96, sort: last, end: true, cell: (row) => <Num value={numberIn(row.values[last])} /> },
+    { id: "step", header: "Step", width: 84, sort: step, end: true, cell: (row) => <Num value={numberIn(row.values[step])} /> },
     ...names.map((name) => ({
       id: `hparams.${name}`,
       header: name,
@@ -123,7 +123,7 @@ function TrialCard({ row, own, names }: { row: TrialRow; own: Metric; names: rea
       </span>
       <span className={css.cardFoot}>
         <span className="muted">best {own.name}</span>
-        {row.values.best == null && isOdd(row, own) ? <span className={css.bad}>NaN</span> : <Num value={row.values.best as number | null} digits={5} />}
+        <Num value={bestOrOdd(row, own)} digits={5} />
       </span>
       <span className={`${css.cardLine} muted mono`}>{names.map((name) => `${name} ${sayValue(row.values[`hparams.${name}`])}`).join("  ")}</span>
     </span>

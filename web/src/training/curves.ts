@@ -7,14 +7,18 @@ import type { Resource } from "@/api/types";
 import { valueAt, type Curve, type Range } from "@/charts/curve";
 import { extended, useReported, type Reported } from "./reported";
 import { metricColumn, type Metric, type TrialRow } from "./rows";
+import { measured } from "./values";
 
 /** The gateway compares so many trials at once, and a reply of the registry holds so many points. */
 const TRIALS_AT_ONCE = 50;
 const POINTS_AT_ONCE = 5800;
 const MOST_POINTS = 1000;
 
+const NO_POINTS: readonly Point[] = [];
+
 export type XAxis = "step" | "time" | "epoch";
 type Series = Resource<"MetricSeries">;
+type Point = Series["points"][number];
 type Answer = Resource<"ExperimentMetrics">;
 
 export interface CurvesAsked {
@@ -62,19 +66,34 @@ export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive:
   const parts = useMemo(() => partsOf(rows, asked, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
   const found = useQueries({ queries: parts.map((part) => partQuery(part, { metric, x, epochs, zoom })), combine });
   const byId = useMemo(() => new Map(rows.map((row) => [row.trial, row])), [rows]);
+  const made = useMemo(() => new Made(asked), [metric.group, metric.name, x, epochs]);
   const curves = useMemo(
     () =>
       found.answers.flatMap((answer) =>
-        answer.trials.flatMap((one) => {
-          const row = byId.get(one.trial);
-          if (row === undefined) return [];
-          const since = live?.reported.of(one.trial) ?? [];
-          return curveOf(row, one.series.map((series) => ({ ...series, points: extended(series.points, since) })), asked);
+        answer.trials.flatMap(({ trial, series }) => {
+          const row = byId.get(trial);
+          return row ? made.of(row, series, live?.reported.of(trial) ?? NO_POINTS) : [];
         }),
       ),
-    [found.answers, byId, metric.group, metric.name, x, epochs, live],
+    [found.answers, byId, made, live],
   );
   return { curves, isPending: found.isPending && curves.length === 0, error: found.error };
+}
+
+/** Curves that were made, by trial: of hundreds that are followed some have reported more since they were last drawn. */
+class Made {
+  private readonly known = new Map<string, { from: readonly unknown[]; curves: Curve[] }>();
+
+  constructor(private readonly asked: CurvesAsked) {}
+
+  of(row: TrialRow, series: readonly Series[], since: readonly Point[]): Curve[] {
+    const from = [series, since, row.state];
+    const before = this.known.get(row.trial);
+    if (before && from.every((one, at) => one === before.from[at])) return before.curves;
+    const curves = curveOf(row, series.map((one) => ({ ...one, points: extended(one.points, since) })), this.asked);
+    this.known.set(row.trial, { from, curves });
+    return curves;
+  }
 }
 
 function partQuery(part: Part, { metric, x, epochs, zoom }: CurvesAsked) {
@@ -104,7 +123,7 @@ export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "num
   const own = series.find(({ group, name }) => group === asked.metric.group && name === asked.metric.name);
   if (own === undefined || own.points.length === 0) return [];
   const { points } = own;
-  const y = Float64Array.from(points, ({ value }) => value ?? NaN);
+  const y = Float64Array.from(points, measured);
   const x = xOf(own, series, asked);
   if (x === null) return [];
   const restarts = points.flatMap(({ run }, at) => (at > 0 && run !== points[at - 1]?.run ? [at] : []));
@@ -133,7 +152,7 @@ function xOf({ points }: Series, series: readonly Series[], { x, epochs }: Curve
   if (counted === undefined) return null;
   const known = {
     x: Float64Array.from(counted.points, ({ step }) => step),
-    y: Float64Array.from(counted.points, ({ value }) => value ?? NaN),
+    y: Float64Array.from(counted.points, measured),
   };
   return Float64Array.from(points, ({ step }) => valueAt(known, step));
 }

@@ -19,12 +19,14 @@ export class Reported {
   round = 0;
   private now = new Map<string, Point[]>();
   private before = new Map<string, Point[]>();
+  private joined = new Map<string, readonly Point[]>();
 
   take({ trial, step, run, time, value, not_finite }: Value): void {
     const own = this.now.get(trial);
     const point = { step, run, time, value, not_finite };
     if (own) own.push(point);
     else this.now.set(trial, [point]);
+    this.joined.delete(trial);
     if (own && own.length >= MOST_OF_A_TRIAL) this.turn();
   }
 
@@ -33,14 +35,20 @@ export class Reported {
     this.round += 1;
     this.before = this.now;
     this.now = new Map();
+    this.joined.clear();
   }
 
   has(trial: string): boolean {
     return this.now.has(trial) || this.before.has(trial);
   }
 
+  /** What one trial told; the same list until it tells more. */
   of(trial: string): readonly Point[] {
-    return [...(this.before.get(trial) ?? []), ...(this.now.get(trial) ?? [])];
+    const known = this.joined.get(trial);
+    if (known) return known;
+    const points = [...(this.before.get(trial) ?? []), ...(this.now.get(trial) ?? [])];
+    this.joined.set(trial, points);
+    return points;
   }
 }
 
@@ -72,7 +80,7 @@ export function useReported(experiment: number, { group, name }: Metric, isWante
     };
     const later = () => (timer ??= setTimeout(settle, GATHER_MS));
     const end = follow({
-      path: `/v1/experiments/${experiment}/metrics/follow?${new URLSearchParams({ group, name, from_now: "true" })}`,
+      path: `/v1/experiments/${experiment}/metrics/follow?${new URLSearchParams({ group, name, from_now: "true", without_cursors: "true" })}`,
       isFromNow: true,
       onBegin: () => {
         reported.turn();

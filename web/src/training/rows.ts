@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Resource } from "@/api/types";
+import { numberIn } from "./values";
 
 export type TrialRow = Resource<"TableRow">;
 
@@ -46,13 +47,19 @@ export function metricsAmong(columns: readonly string[]): Metric[] {
 
 /** True where a metric was reported and its last value is no finite number. */
 export function isOdd(row: TrialRow, metric: Metric): boolean {
-  return row.values[metricColumn(metric, "last_step")] != null && row.values[metricColumn(metric, "last")] === null;
+  const last = numberIn(row.values[metricColumn(metric, "last")]);
+  return last !== null && !Number.isFinite(last);
+}
+
+/** The best of a trial; where it has none, which odd value it reported last. */
+export function bestOrOdd(row: TrialRow, metric: Metric): number | null {
+  const best = numberIn(row.values.best);
+  return best === null && isOdd(row, metric) ? numberOf(row, metricColumn(metric, "last")) : best;
 }
 
 /** A cell as a number; NaN where it is none. */
 export function numberOf(row: TrialRow, column: string): number {
-  const value = row.values[column];
-  return typeof value === "number" ? value : NaN;
+  return numberIn(row.values[column]) ?? NaN;
 }
 
 interface Asked {

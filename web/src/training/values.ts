@@ -1,4 +1,18 @@
+import type { Resource } from "@/api/types";
 import { formatNumber } from "@/parts/format";
+
+const BESIDE_NULL = { nan: NaN, infinity: Infinity, negative_infinity: -Infinity };
+const WORDS: ReadonlySet<unknown> = new Set(["NaN", "Infinity", "-Infinity"]);
+
+/** What was measured, whatever number it is: JSON has no word for NaN and the infinities, and the API says beside a null which it was. */
+export function measured({ value, not_finite }: { value: number | null; not_finite?: Resource<"NotFinite"> | null }): number {
+  return value ?? (not_finite ? BESIDE_NULL[not_finite] : NaN);
+}
+
+/** A cell of a table as a number, which the API says in words where JSON has none for it; null where it is none. */
+export function numberIn(cell: unknown): number | null {
+  return typeof cell === "number" ? cell : WORDS.has(cell) ? Number(cell) : null;
+}
 
 /** A hyperparameter as text, whatever it is. */
 export function sayValue(value: unknown): string {

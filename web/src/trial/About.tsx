@@ -4,7 +4,7 @@ import { counted, formatNumber } from "@/parts/format";
 import { Num } from "@/parts/Number";
 import { Card, Figure } from "@/parts/Page";
 import { Elapsed, Time } from "@/parts/Time";
-import { sayValue } from "@/training/values";
+import { measured, sayValue } from "@/training/values";
 import { explanationQuery } from "./queries";
 import css from "./Trial.module.css";
 
@@ -19,10 +19,10 @@ export function About({ trial }: { trial: Trial }) {
       <Card className={css.about}>
         <dl className={css.figures}>
           <Figure label="Best validation" note={best ? `step ${formatNumber(best.step)}` : undefined}>
-            {best ? best.value === null ? <span className={css.bad}>NaN</span> : <Num value={best.value} digits={5} /> : <span className="muted">–</span>}
+            <Num value={best && measured(best)} digits={5} />
           </Figure>
           <Figure label="Latest" note={latest ? `step ${formatNumber(latest.step)}` : undefined}>
-            {latest ? latest.value === null ? <span className={css.bad}>NaN</span> : <Num value={latest.value} digits={5} /> : <span className="muted">–</span>}
+            <Num value={latest && measured(latest)} digits={5} />
           </Figure>
           <Figure label="Runs" note={trial.runs > 1 ? `went on after ${counted(trial.runs - 1, "break")}` : "without a break"}>
             {trial.runs}

@@ -14,6 +14,7 @@ import { readZoom, sayZoom } from "@/training/chartSearch";
 import { curveOf } from "@/training/curves";
 import { seriesQuery } from "@/training/queries";
 import type { Metric } from "@/training/rows";
+import { measured } from "@/training/values";
 import { About } from "./About";
 import { summariesQuery } from "./queries";
 import type { TrialSearch } from "./search";
@@ -80,12 +81,12 @@ function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProp
     if (!search.smooth) return raw;
     return [...raw.map((one) => ({ ...one, id: "raw", tone: 3, restarts: [] })), ...raw.map((one) => ({ ...one, y: smoothed(one.y, search.smooth ?? 0) }))];
   }, [data, trial, group, name, x, epochs, search.smooth]);
-  const isOdd = summary.last === null && summary.count > 0;
+  const last = summary.count > 0 ? measured({ value: summary.last, not_finite: summary.last_not_finite }) : null;
   return (
     <Card className={css.metric}>
       <header>
         <h3 title={`${group}/${name}`}>{name}</h3>
-        <span className={isOdd ? css.bad : undefined}>{isOdd ? "NaN" : <Num value={summary.last} digits={5} />}</span>
+        <Num value={last} digits={5} />
       </header>
       {error ? <Complaint error={error} /> : null}
       {curves.length > 0 ? (

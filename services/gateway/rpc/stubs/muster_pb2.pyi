@@ -1857,18 +1857,20 @@ class FollowExperimentLogsRequest(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
 class FollowExperimentMetricsRequest(_message.Message):
-    __slots__ = ("experiment", "name", "group", "after", "from_now")
+    __slots__ = ("experiment", "name", "group", "after", "from_now", "without_cursors")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     FROM_NOW_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_CURSORS_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     name: _containers.RepeatedScalarFieldContainer[str]
     group: str
     after: str
     from_now: bool
-    def __init__(self, experiment: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., after: _Optional[str] = ..., from_now: _Optional[bool] = ...) -> None: ...
+    without_cursors: bool
+    def __init__(self, experiment: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., after: _Optional[str] = ..., from_now: _Optional[bool] = ..., without_cursors: _Optional[bool] = ...) -> None: ...
 
 class FollowTrialLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "trial", "after")
@@ -3023,7 +3025,7 @@ class Me(_message.Message):
     def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., roles: _Optional[_Iterable[_Union[HeldRole, _Mapping]]] = ...) -> None: ...
 
 class Measured(_message.Message):
-    __slots__ = ("step", "value", "others")
+    __slots__ = ("step", "value", "not_finite", "others")
     class OthersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -3033,11 +3035,13 @@ class Measured(_message.Message):
         def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     STEP_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIELD_NUMBER: _ClassVar[int]
     step: int
     value: float
+    not_finite: NotFinite
     others: _containers.ScalarMap[str, float]
-    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class MediaItem(_message.Message):
     __slots__ = ("id", "kind", "group", "name", "step", "run", "time", "content_type", "size_bytes", "sha256", "url", "offset", "about")
