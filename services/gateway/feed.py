@@ -43,6 +43,7 @@ class Waiter:
         self._about = about
         self._changed = asyncio.Event()
         self._ended = False
+        self._hinted: set[UUID] = set()
 
     def hear(self, about: Collection[UUID] | None) -> None:
         """Wakes who waits, unless the change is of other things than they wait for; None: perhaps of any."""
@@ -51,6 +52,16 @@ class Waiter:
 
     def wake(self) -> None:
         self._changed.set()
+
+    def hint(self, entity: UUID) -> None:
+        """Wakes who waits, and keeps what it is about until it is taken."""
+        self._hinted.add(entity)
+        self.wake()
+
+    def take_hinted(self) -> set[UUID]:
+        """What hints were about since this was last asked. A hint may be lost: who goes by them looks at everything now and then."""
+        hinted, self._hinted = self._hinted, set()
+        return hinted
 
     def end(self) -> None:
         self._ended = True
@@ -121,7 +132,7 @@ class Feed:
         with self.waiting(tenant) as waiter:
 
             async def wake(message: _Carries) -> None:
-                waiter.wake()
+                waiter.hint(Hint.from_bytes(message.data).id)
 
             subject = f"live.v{Hint.VERSION}.{tenant}.{entity}.{id or '*'}"
             subscription = await self._bus.subscribe(subject, wake)

@@ -8,6 +8,7 @@ report. One trial is steps ahead of the others, so that each of its reports move
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.bench.embedded import Platform, platform
 from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.metrics_trials import NAMES, Trial
+from tests.bench.pairs import spent_s
 from tests.support.waiting import eventually
 from worker.ranks.records import make_record
 
@@ -33,7 +35,8 @@ TRIALS, MACHINES = 200, 8
 MEASURED_S = float(os.environ.get("SECONDS_MEASURED", "600"))
 WARM_UP_S, SETTLED_S = 15.0, 2.0
 VALIDATES_EVERY = 10
-AHEAD = 100_000
+AHEAD = 50
+"""More than trials that began together may lie apart."""
 CONFIG: dict[str, Any] = {
     "name": "live",
     "entrypoint": "true",
@@ -70,7 +73,15 @@ async def _measure(report: Report, bench: Platform) -> Figures:
         page = f"/experiments/{made.number}?metric=training/loss"
         cookie = await asyncio.to_thread(signed_in, bench)
         given = (bench.client.address.url, *cookie, page, TRIALS, AHEAD, MEASURED_S)
+        since_s, before = time.monotonic(), await asyncio.to_thread(_spent_s, bench)
         (told,) = await played("live.mjs", *given, within_s=MEASURED_S + 120)
+        spent = await asyncio.to_thread(_spent_s, bench)
+        took_s = time.monotonic() - since_s
+        parts = [(one - before.get(part, 0.0), part) for part, one in spent.items()]
+        cores = ", ".join(f"{part} {s / took_s:.2f}" for s, part in sorted(parts, reverse=True)[:8])
+        report.say(
+            f"cores while it was shown: {cores}; the page's own thread {told['page_s'] / MEASURED_S:.2f}"
+        )
         training.is_over = True
         fleet.leave()
     await client.close()
@@ -107,6 +118,11 @@ class Training:
                 trial.journal.append([(make_record(told, second // VALIDATES_EVERY)[0], 0)])
                 trial.source.wake(urgent=True)
         sender.cancel()
+
+
+def _spent_s(bench: Platform) -> Mapping[str, float]:
+    """Processor time so far by part of the platform, and of what plays the trials."""
+    return {**spent_s(bench), "trials": time.process_time()}
 
 
 def _bus_of(bench: Platform) -> tuple[str, Path]:

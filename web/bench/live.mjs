@@ -3,6 +3,7 @@
  * frames a second of each stretch of scrolling, the heap behind each once rubbish is collected, and when the chart of all curves first
  * reached each step beyond AHEAD, as seen on the screen, in milliseconds since 1970.
  */
+import { writeFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const [url, name, value, path, ...numbers] = process.argv.slice(2);
@@ -18,7 +19,9 @@ try {
   await page.goto(url + path);
   await page.waitForFunction((wanted) => window.seen.curves >= wanted, curves, { timeout: 60_000 });
   const debuggerOf = await context.newCDPSession(page);
-  const told = { began_ms: Date.now(), frames: [], heap_mb: [] };
+  await debuggerOf.send("Performance.enable");
+  const told = { began_ms: Date.now(), page_s: -(await busy(debuggerOf)), frames: [], heap_mb: [] };
+  if (process.env.PROFILE) await debuggerOf.send("Profiler.enable").then(() => debuggerOf.send("Profiler.start"));
   for (let stretch = 0; stretch < STRETCHES; stretch += 1) {
     const half = (500 * seconds) / STRETCHES;
     told.frames.push(Math.round(10 * (await page.evaluate(scroll, half))) / 10);
@@ -27,10 +30,18 @@ try {
     const { usedSize } = await debuggerOf.send("Runtime.getHeapUsage");
     told.heap_mb.push(Math.round(usedSize / 1e5) / 10);
   }
+  if (process.env.PROFILE) writeFileSync(process.env.PROFILE, JSON.stringify((await debuggerOf.send("Profiler.stop")).profile));
+  told.page_s += await busy(debuggerOf);
   console.log(JSON.stringify({ ...told, ended_ms: Date.now(), ...(await page.evaluate(() => window.seen)) }));
 } finally {
   if (process.env.PICTURE) await browser.contexts()[0]?.pages()[0]?.screenshot({ path: process.env.PICTURE });
   await browser.close();
+}
+
+/** Seconds that the page's own thread was busy so far. */
+async function busy(debuggerOf) {
+  const { metrics } = await debuggerOf.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "TaskDuration").value;
 }
 
 function watchCharts(ahead) {

@@ -6,7 +6,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A page that shows one thing, and a gateway that takes so long to answer. */
-function shown(tookMs: number) {
+function shown(tookMs: number, meta?: Record<string, unknown>) {
   const client = new QueryClient();
   const told = { asked: 0, answers: [] as number[] };
   const queryFn = async ({ signal }: { signal: AbortSignal }) => {
@@ -17,7 +17,7 @@ function shown(tookMs: number) {
     });
     return mine;
   };
-  const end = new QueryObserver(client, { queryKey: ["one"], queryFn }).subscribe(({ data }) => data !== undefined && data !== told.answers.at(-1) && told.answers.push(data));
+  const end = new QueryObserver(client, { queryKey: ["one"], queryFn, meta }).subscribe(({ data }) => data !== undefined && data !== told.answers.at(-1) && told.answers.push(data));
   return { client, told, end };
 }
 
@@ -46,5 +46,20 @@ it("asks once more after the last change, and once a second at most", async () =
   asking.mark(({ queryKey }) => queryKey[0] === "two");
   await vi.advanceTimersByTimeAsync(5000);
   expect(told.asked).toBe(4);
+  end();
+});
+
+it("lets what may rest do so, and asks it behind the last change all the same", async () => {
+  const { client, told, end } = shown(10, { restsMs: 10_000 });
+  const asking = new Asking(client);
+  await vi.advanceTimersByTimeAsync(50);
+  for (let at = 0; at < 32; at++) {
+    asking.mark(() => true);
+    await vi.advanceTimersByTimeAsync(250);
+  }
+  expect(told.asked).toBe(1);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(told.asked).toBe(2);
+  asking.end();
   end();
 });

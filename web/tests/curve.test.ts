@@ -48,7 +48,7 @@ it("draws the best so far as stairs that reach to the last trial", () => {
 });
 
 describe("pixels", () => {
-  const at = ({ data, width }: Cover, x: number, y: number) => data[y * width + x] as number;
+  const at = ({ data, height }: Cover, x: number, y: number) => data[x * height + y] as number;
   const axes = [axisOf(0, 20, 0, 20, false), axisOf(0, 10, 10, 0, false)] as const;
 
   it("are covered along the line and nowhere else", () => {

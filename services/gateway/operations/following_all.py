@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
+from math import inf
 
 from services.gateway.api.metrics import FollowExperimentMetricsRequest, ReportedValue
 from services.gateway.core.places import asked_of, place_of, with_places
@@ -20,6 +21,8 @@ _TRIALS_AT_ONCE = 100
 """The registry reads the points of so many together."""
 _GATHERED_S = 0.2
 """Hundreds of trials report at as many moments: they are not asked at each."""
+_POLLS = 5
+"""A hint may be lost: after so many polls' time trials are asked that none was about."""
 _SETTLED = timedelta(seconds=30)
 """Of a trial that ended so long ago nothing is on its way any more."""
 
@@ -32,9 +35,13 @@ async def follow_experiment_metrics(
     spans = read_spans(after) if after is not None else Spans()
     is_passing, is_announced = after is None and request.from_now, False
     patience: dict[int, Patience] = {}
-    seen = -1
+    seen, asked_all_s = -1, -inf
     async with call.doors.feed.waiting_for(call.tenant, "metrics", None) as waiter:
         while True:
+            # Taken before the registry is asked: what is hinted at from here on is asked in the next round.
+            hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
+            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.follow_poll_s
+            asked_all_s = now_s if is_for_all else asked_all_s
             async with call.connection() as connection:
                 experiment = await experiment_in(connection, request.experiment)
                 known = await store.load_standings(connection, experiment.id, numbers=list(patience))
@@ -47,7 +54,8 @@ async def follow_experiment_metrics(
             if not is_announced and not is_passing and call.announce is not None:
                 is_announced = True
                 await call.announce(str(spans))
-            open_ = [row for row in (*known, *new) if row.number in patience and not is_passing]
+            due = [row for row in known if is_for_all or row.final or row.id in hinted]
+            open_ = [row for row in (*due, *new) if row.number in patience and not is_passing]
             for some in _batched(open_):
                 async for value in _new_values(call, request, some, spans, patience):
                     yield value
@@ -85,7 +93,7 @@ async def _new_values(
             for point, _, go_on in with_places(found.points, place):
                 spans.reach(row.number, go_on)
                 if is_wanted(point, request):
-                    yield render_reported(row, point, str(spans))
+                    yield render_reported(row, point, "" if request.without_cursors else str(spans))
             spans.reach(row.number, max(place, place_of(found.end)))
             if not found.is_last:
                 longer.append(row)

@@ -9,6 +9,7 @@ import orjson
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, TrialId
+from shared.messages.base import Hint
 from shared.messages.metrics import (
     GetReported,
     GetReportedByTrials,
@@ -81,18 +82,26 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
     api: httpx.AsyncClient, gateway: Gateway, others: Others
 ) -> None:
     made = await create(api)
-    ids = {number: trial_changed(made, number).trial_id for number in (1, 2, 3)}
+    ids = {number: trial_changed(made, number).trial_id for number in (1, 2, 3, 4)}
     reported = {
         ids[1]: [_reported(1, "loss", 0.5), _reported(2, "loss", 0.25)],
         ids[2]: [_reported(1, "loss", 0.75)],
         ids[3]: [],
+        ids[4]: [],
     }
-    others.say(GetReportedByTrials, lambda _, query: _behind_each(reported, query))
+    asked: list[set[TrialId]] = []
+
+    def answer(_: object, query: GetReportedByTrials) -> ReportedByTrials:
+        asked.append({one.trial_id for one in query.trials})
+        return _behind_each(reported, query)
+
+    others.say(GetReportedByTrials, answer)
     ended: dict[str, Any] = {"state": "completed", "final": True, "ended_at": NOW - timedelta(minutes=5)}
+    running = trial_changed(made, 2), trial_changed(made, 3)
     await others.announce(
-        "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **ended), trial_changed(made, 2)
+        "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **ended), *running
     )
-    await eventually(lambda: _is_there(api, f"/v1/trials/{ids[2]}"))
+    await eventually(lambda: _is_there(api, f"/v1/trials/{ids[3]}"))
     path = f"/v1/experiments/{made['number']}/metrics/follow"
 
     def told(block: dict[str, str]) -> tuple[int, float]:
@@ -106,16 +115,26 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         reported[ids[2]].append(_reported(2, "loss", 0.625))
         later = await stream.next()
         assert told(later) == (2, 0.625)
-    reported[ids[3]].append(_reported(1, "loss", 0.875))
-    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 3))
+        reported[ids[3]].append(_reported(1, "loss", 0.375))
+        hint = Hint(entity="metrics", id=ids[3], cursor=1)
+        await others.buses["registry"].hint(hint, DEFAULT_TENANT)
+        assert told(await stream.next()) == (3, 0.375)
+        assert asked[-1] == {ids[3]}, "of a trial that nobody has said anything of nothing is asked"
+    reported[ids[4]].append(_reported(1, "loss", 0.875))
+    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 4))
     async with events(api, path, headers={"Last-Event-ID": blocks[0]["id"]}) as stream:
         await stream.next()
-        rest = [told(await stream.next()) for _ in range(4)]
-        assert rest == [(1, 0.25), (2, 0.75), (2, 0.625), (3, 0.875)], "nothing twice, of no trial"
+        rest = [told(await stream.next()) for _ in range(5)]
+        assert rest == [(1, 0.25), (2, 0.75), (2, 0.625), (3, 0.375), (4, 0.875)], (
+            "nothing twice, of no trial"
+        )
+    async with events(api, path, params={"without_cursors": "true"}) as stream:
+        await stream.next()
+        assert orjson.loads((await stream.next())["data"])["cursor"] == ""
     async with events(api, path, params={"after": later["id"]}) as stream:
         await stream.next()
-        assert told(await stream.next()) == (3, 0.875)
-        done = [trial_changed(made, number, 2, **ended) for number in (2, 3)]
+        assert sorted([told(await stream.next()), told(await stream.next())]) == [(3, 0.375), (4, 0.875)]
+        done = [trial_changed(made, number, 2, **ended) for number in (2, 3, 4)]
         await others.announce(
             "searcher", DEFAULT_TENANT, *done, changed(made, 2, state="completed", final=True)
         )
@@ -125,10 +144,10 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         assert (await stream.next())["event"] == "end"
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         token = (("authorization", f"Bearer {gateway.admin_token}"),)
-        asked = muster_pb2.FollowExperimentMetricsRequest(experiment=made["id"], name=["loss"])
-        call = muster_pb2_grpc.MusterStub(channel).FollowExperimentMetrics(asked, metadata=token)
+        wanted = muster_pb2.FollowExperimentMetricsRequest(experiment=made["id"], name=["loss"])
+        call = muster_pb2_grpc.MusterStub(channel).FollowExperimentMetrics(wanted, metadata=token)
         found = [(one.trial_number, one.value) async for one in call]
-    assert found == [(1, 0.5), (1, 0.25), (2, 0.75), (2, 0.625), (3, 0.875)]
+    assert found == [(1, 0.5), (1, 0.25), (2, 0.75), (2, 0.625), (3, 0.375), (4, 0.875)]
     for cursor in ("7:", "4-2", "1,1", "x"):
         refused = await api.get(path, params={"after": cursor})
         assert (refused.status_code, refused.json()["code"]) == (400, "cursor_invalid"), cursor

@@ -4,7 +4,7 @@
  */
 import type { Curve } from "./curve";
 
-/** How much of each pixel the lines of one colour cover, from 0 to 1. */
+/** How much of each pixel the lines of one colour cover, from 0 to 1; column by column, as steep lines go. */
 export interface Cover {
   data: Float32Array;
   width: number;
@@ -72,31 +72,46 @@ function segment(data: Float32Array, width: number, height: number, x0: number, 
     const yb = y0 + slope * (right - x0);
     const low = (ya < yb ? ya : yb) - reach;
     const high = (ya < yb ? yb : ya) + reach;
+    const head = low > 0 ? low | 0 : 0;
     const foot = high < 0 ? -1 : high < height ? high | 0 : height - 1;
-    for (let row = low > 0 ? low | 0 : 0; row <= foot; row++) {
-      const part = (high < row + 1 ? high : row + 1) - (low > row ? low : row);
-      const place = row * width + column;
+    const end = column * height + foot;
+    for (let place = column * height + head; place <= end; place++) {
       const before = data[place] as number;
+      const row = place - end + foot;
+      // Between its ends a steep line covers rows whole, which are most of them.
+      const part = row > head && row < foot ? 1 : (high < row + 1 ? high : row + 1) - (low > row ? low : row);
       data[place] = before + over * part * (1 - before);
     }
   }
 }
 
-/** Lays the covers over one another, each in its colour, into pixels of red, green, blue and opacity. */
+/** Lays the covers over one another, each in its colour, into pixels of red, green, blue and opacity, row by row; what was in these is gone. */
 export function compose(covers: readonly Cover[], colours: readonly Rgb[], pixels: Uint8ClampedArray): void {
-  covers.forEach(({ data }, which) => {
-    const [red, green, blue] = colours[which] as Rgb;
-    for (let place = 0; place < data.length; place++) {
-      const over = data[place] as number;
-      if (over === 0) continue;
-      const at = place * 4;
-      const under = (pixels[at + 3] as number) / 255;
-      const sum = over + under * (1 - over);
-      const share = over / sum;
-      pixels[at] = (pixels[at] as number) + (red - (pixels[at] as number)) * share;
-      pixels[at + 1] = (pixels[at + 1] as number) + (green - (pixels[at + 1] as number)) * share;
-      pixels[at + 2] = (pixels[at + 2] as number) + (blue - (pixels[at + 2] as number)) * share;
-      pixels[at + 3] = sum * 255;
+  const { width, height } = covers[0] as Cover;
+  const layers = covers.map(({ data }) => data);
+  const flat = Float64Array.from(colours.flat());
+  for (let column = 0; column < width; column++) {
+    for (let row = 0; row < height; row++) {
+      const place = column * height + row;
+      let red = 0;
+      let green = 0;
+      let blue = 0;
+      let opacity = 0;
+      for (let which = 0; which < layers.length; which++) {
+        const over = (layers[which] as Float32Array)[place] as number;
+        if (over === 0) continue;
+        const under = 1 - over;
+        red = red * under + (flat[3 * which] as number) * over;
+        green = green * under + (flat[3 * which + 1] as number) * over;
+        blue = blue * under + (flat[3 * which + 2] as number) * over;
+        opacity = opacity * under + over;
+      }
+      const at = (row * width + column) * 4;
+      const whole = opacity > 0 ? 1 / opacity : 0;
+      pixels[at] = red * whole;
+      pixels[at + 1] = green * whole;
+      pixels[at + 2] = blue * whole;
+      pixels[at + 3] = opacity * 255;
     }
-  });
+  }
 }

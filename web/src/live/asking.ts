@@ -1,4 +1,4 @@
-/** Asks again what has become stale, at most once a second, and never before the answer that is on its way. */
+/** Asks again what has become stale, at most once a second, and never before the answer that is on its way. A query's `meta.restsMs` says that it may rest longer. */
 import type { Query, QueryClient } from "@tanstack/react-query";
 
 export const ASK_AGAIN_MS = 1000;
@@ -32,9 +32,13 @@ export class Asking {
 
   private ask(): void {
     this.timer = undefined;
-    const due = new Set([...this.stale].filter((query) => query.state.fetchStatus !== "fetching"));
+    const due = new Set([...this.stale].filter((query) => query.state.fetchStatus !== "fetching" && hasRested(query)));
     for (const query of due) this.stale.delete(query);
     void this.client.invalidateQueries({ predicate: (query) => due.has(query) });
     this.rest();
   }
+}
+
+function hasRested({ state, meta }: Query): boolean {
+  return Date.now() >= state.dataUpdatedAt + Number(meta?.restsMs ?? 0);
 }

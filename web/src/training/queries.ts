@@ -11,11 +11,15 @@ export function experimentQuery(experiment: string) {
   });
 }
 
+/** What grows slowly is not asked for with each report. */
+const SELDOM = { restsMs: 10_000 };
+
 /** The names of the columns that its trials have; more names than one page are not shown. */
 export function columnsQuery(experiment: string) {
   return queryOptions({
     queryKey: keys.ofExperiment(experiment, "columns"),
     queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/columns", { params: { path: { experiment } }, signal })),
+    meta: SELDOM,
   });
 }
 
@@ -27,6 +31,7 @@ export function usageQuery(experiment: string, since: string, number: number) {
       const usage = await ask(api.GET("/v1/usage", { params: { query: { by: ["experiment"], since } }, signal }));
       return typeof usage === "string" ? null : (usage.items.find((row) => row.experiment === number) ?? null);
     },
+    meta: SELDOM,
   });
 }
 
