@@ -103,8 +103,14 @@ def spent_s(bench: Platform) -> Mapping[str, float]:
         with suppress(psutil.Error):
             words = process.cmdline()
             service = next((word for word in words if word.startswith("services.")), "")
-            spent[service.removeprefix("services.") or Path(words[0]).name] += _own_s(process)
+            spent[service.removeprefix("services.") or _program(words)] += _own_s(process)
     return spent
+
+
+def _program(words: Sequence[str]) -> str:
+    """Its name; a backend of Postgres is told by whom it serves."""
+    backend, found, what = words[0].partition("postgres: ")
+    return f"postgres of {what.partition('_')[0]}" if found and not backend else Path(words[0]).name
 
 
 def processes_of(bench: Platform) -> list[psutil.Process]:
