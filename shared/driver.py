@@ -5,7 +5,7 @@ Neighbours: shared.db opens the transactions; services use this in their `store`
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 from sqlalchemy import Select
@@ -15,6 +15,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from shared.errors import Rejected
 
 Row = Mapping[str, Any]
+
+
+class Found:
+    """A row whose columns are attributes."""
+
+    def __init__(self, row: Row) -> None:
+        self.__dict__.update(row)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, column: str) -> Any: ...
 
 
 class Driver:
@@ -33,6 +44,11 @@ class Driver:
         with _storable():
             rows: Sequence[Row] = await self._connection.fetch(sql, *arguments)
         return rows
+
+    async def find(self, sql: str, *arguments: object) -> Found | None:
+        """As `fetch`, for a statement that returns one row at most."""
+        rows = await self.fetch(sql, *arguments)
+        return Found(rows[0]) if rows else None
 
     async def run(self, sql: str, *arguments: object) -> int:
         """Run a statement that returns no rows, and return how many it affected."""
@@ -55,9 +71,14 @@ def driver_of(connection: AsyncConnection) -> Any:
     return connection.sync_connection.connection.driver_connection  # type: ignore[union-attr]
 
 
-def text_of(statement: Select[Any]) -> str:
-    """The statement as the driver takes it, with its parameters in the order in which they stand there."""
-    return str(statement.compile(dialect=asyncpg_dialect()))  # type: ignore[no-untyped-call]
+def text_of(statement: Select[Any], is_whole: bool = False) -> str:
+    """The statement as the driver takes it, with its parameters in the order in which they stand there.
+
+    Args:
+        is_whole: its values stand in the text: numbers and truth values of our own only.
+    """
+    dialect, kinds = asyncpg_dialect(), {"literal_binds": True} if is_whole else {}  # type: ignore[no-untyped-call]
+    return str(statement.compile(dialect=dialect, compile_kwargs=kinds))
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
+from services.gateway.core.versions import Versioned
 from services.gateway.core.webhooks import name_of
 from services.gateway.deletions import Deletions
 from services.gateway.feed import Feed
@@ -36,15 +37,6 @@ E = TypeVar("E", bound=Event)
 Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 
 
-class _Versioned(Protocol):
-    """An entity's state as its owner announces it."""
-
-    @property
-    def version(self) -> int: ...
-
-    def to_bytes(self) -> bytes: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Projections:
     """One method per kind of event; each batch is one tenant's."""
@@ -52,21 +44,20 @@ class Projections:
     feed: Feed
     wake_sender: Callable[[], None]
     deletions: Deletions
-    _locking: WeakSet[Unit] = field(default_factory=WeakSet)
-    """The units of work that hold their tenant's lock."""
+    _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
+    """What goes into the feed at the end of each unit of work; those that are here hold their tenant's lock."""
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
     ) -> None:
         """The state, progress and best of experiments."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
-            for message in _messages(batch)
-            if (applied := await projections.apply_experiment(unit.connection, message))
-            for name in [name_of("experiment", "changed", applied.before, message.state)]
-        ]
-        await self._tell(unit, tenant, told)
+        _, told = await self._begin(unit)
+        for applied in await projections.apply_experiments(unit.connection, _messages(batch)):
+            message = applied.message
+            name = name_of("experiment", "changed", applied.before, message.state)
+            told.append(
+                _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
+            )
         if any(message.final for message in _messages(batch)):
             unit.then(later(self.deletions.wake))
 
@@ -74,77 +65,57 @@ class Projections:
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
     ) -> None:
         """The state and values of trials."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("trial", "changed", message.trial_id, message.experiment_id, message, name)
-            for message in _messages(batch)
-            if (applied := await projections.apply_trial(unit.connection, tenant, message))
-            for name in [name_of("trial", "changed", applied.before, message.state)]
-        ]
-        await self._tell(unit, tenant, told)
+        tenant, told = await self._begin(unit)
+        for applied in await projections.apply_trials(unit.connection, tenant, _messages(batch)):
+            message = applied.message
+            name = name_of("trial", "changed", applied.before, message.state)
+            told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
 
     async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
         """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
-        tenant = await self._begin(unit)
+        tenant, told = await self._begin(unit)
         state = "ended" if change == "ended" else "granted"
-        told = [
-            _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
-            for message in _messages(batch)
-            if await projections.apply_run(unit.connection, tenant, message, state)
-        ]
-        await self._tell(unit, tenant, told)
+        for applied in await projections.apply_runs(unit.connection, tenant, _messages(batch), state):
+            message = applied.message
+            told.append(
+                _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
+            )
 
     async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         """Checkpoints go into the feed only; who lists them asks the registry."""
-        tenant = await self._begin(unit)
-        told = [
-            _event(
-                "checkpoint",
-                change,
-                message.checkpoint_id,
-                message.experiment_id,
-                message,
-                f"checkpoint.{change}",
-            )
-            for message in _messages(news(batch))
-        ]
-        await self._tell(unit, tenant, told)
+        _, told = await self._begin(unit)
+        for message in _messages(news(batch)):
+            entity, name = message.checkpoint_id, f"checkpoint.{change}"
+            told.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
 
     async def on_model_changed(self, unit: Unit, batch: list[Delivery[ModelChanged]]) -> None:
         """Models by name."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("model", "changed", message.model_id, None, message, name)
-            for message in _messages(batch)
-            if (applied := await models.apply_model(unit.connection, tenant, message))
-            for now in [models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)]
-            for name in [name_of("model", "changed", applied.before, now)]
-        ]
-        await self._tell(unit, tenant, told)
+        tenant, told = await self._begin(unit)
+        for message in _messages(batch):
+            if (applied := await models.apply_model(unit.connection, tenant, message)) is None:
+                continue
+            now = models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)
+            name = name_of("model", "changed", applied.before, now)
+            told.append(_event("model", "changed", message.model_id, None, message, name))
 
     async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
         """Model versions by number."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("version", "changed", message.version_id, message.lineage.experiment_id, message, name)
-            for message in _messages(batch)
-            if (applied := await models.apply_version(unit.connection, tenant, message))
-            for now in [models.standing_of(message.stage, is_deleted=message.deleted_at is not None)]
-            for name in [name_of("version", "changed", applied.before, now)]
-        ]
-        await self._tell(unit, tenant, told)
+        tenant, told = await self._begin(unit)
+        for message in _messages(batch):
+            if (applied := await models.apply_version(unit.connection, tenant, message)) is None:
+                continue
+            now = models.standing_of(message.stage, is_deleted=message.deleted_at is not None)
+            name, of = name_of("version", "changed", applied.before, now), message.lineage.experiment_id
+            told.append(_event("version", "changed", message.version_id, of, message, name))
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
         """What experiments have in the queue, for lists and for whoever waits for a change."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
-            for message in _messages(batch)
-            if await projections.apply_rank(unit.connection, message)
-        ]
-        await self._tell(unit, tenant, told)
-        ranked = {message.experiment_id for message in _messages(batch)}
-        unit.then(partial(self.feed.changed, tenant, 0, ranked))
+        _, told = await self._begin(unit)
+        for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
+            message = applied.message
+            told.append(
+                _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
+            )
 
     async def on_refused(
         self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
@@ -159,47 +130,41 @@ class Projections:
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
-        tenant = await self._begin(unit)
-        told = [
-            _event("budget", change, message.budget_id, None, message, f"budget.{change}")
-            for message in _messages(news(batch))
-        ]
-        await self._tell(unit, tenant, told)
+        _, told = await self._begin(unit)
+        for message in _messages(news(batch)):
+            told.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
 
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
         """Machines, which belong to no tenant: the site's feed tells of them."""
-        await self._lock(unit, SITE)
-        told = [
-            _event("instance", "changed", message.instance_id, None, message, None)
-            for message in _messages(batch)
-            if await registry.apply_instance(unit.connection, message)
-        ]
-        await self._tell(unit, SITE, told)
+        told = await self._gather(unit)
+        for message in _messages(batch):
+            if await registry.apply_instance(unit.connection, message):
+                told.append(_event("instance", "changed", message.instance_id, None, message, None))
 
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
         """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
-        await self._lock(unit, SITE)
-        told = [
-            _event("provider", "changed", derived_id(SITE, "pool", message.pool), None, message, None)
-            for message in _messages(news(batch))
-        ]
-        await self._tell(unit, SITE, told)
+        told = await self._gather(unit)
+        for message in _messages(news(batch)):
+            pool = derived_id(SITE, "pool", message.pool)
+            told.append(_event("provider", "changed", pool, None, message, None))
 
-    async def _begin(self, unit: Unit) -> TenantId:
-        """Takes the feed's lock before anything else of the tenant, in every handler alike."""
+    async def _begin(self, unit: Unit) -> tuple[TenantId, list[NewEvent]]:
+        """Takes the feed's lock before anything else of the tenant, in every handler alike; returns whose it is, and where what is to be told is gathered."""
         tenant = _tenant(unit)
         if tenant == SITE:
             raise Broken("an event of a tenant's entity came without its tenant")
-        await self._lock(unit, tenant)
-        return tenant
+        return tenant, await self._gather(unit)
 
-    async def _lock(self, unit: Unit, tenant: TenantId) -> None:
-        if unit not in self._locking:
-            await events.lock_feed(unit.connection, tenant)
-            self._locking.add(unit)
+    async def _gather(self, unit: Unit) -> list[NewEvent]:
+        """Takes the lock of the unit's feed, once; what is gathered here is told at the unit's end."""
+        if unit not in self._told:
+            await events.lock_feed(unit.connection, _tenant(unit))
+            self._told[unit] = []
+            unit.at_end(self._tell)
+        return self._told[unit]
 
-    async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:
-        await tell(unit, tenant, told, self.feed, self.wake_sender)
+    async def _tell(self, unit: Unit) -> None:
+        await tell(unit, _tenant(unit), self._told[unit], self.feed, self.wake_sender)
 
 
 def handlers_of(
@@ -240,7 +205,7 @@ def _tenant(unit: Unit) -> TenantId:
 
 
 def _event(
-    kind: str, change: str, entity: UUID, experiment: UUID | None, message: _Versioned, name: str | None
+    kind: str, change: str, entity: UUID, experiment: UUID | None, message: Versioned, name: str | None
 ) -> NewEvent:
     resource = message.to_bytes().decode()
     return NewEvent(kind, change, entity, experiment, message.version, resource, name)

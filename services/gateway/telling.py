@@ -18,7 +18,7 @@ async def tell(
         return
     last, is_heard = await events.append_events(unit.connection, tenant, unit.now, told)
     # What else is told of stands beside its experiment, and changes nothing that is shown of that.
-    changed = {one.entity for one in told if one.kind in ("experiment", "labels")}
+    changed = {one.entity for one in told if one.kind in ("experiment", "labels", "request")}
     unit.then(partial(feed.changed, tenant, last, changed))
     if is_heard and await webhooks.intend(unit.connection, tenant, unit.now, told, last):
         unit.then(later(wake_sender))

@@ -100,11 +100,9 @@ class Editing:
         )
 
 
-async def tell_first(unit: Unit, first: dict[ExperimentId, Part]) -> None:
-    """What experiments have in the queue from their first request on."""
-    if first:
-        version = await parts.next_version(unit.connection)
-        unit.emit(*(ranked(experiment, part, version) for experiment, part in first.items()))
+def tell_first(unit: Unit, first: dict[ExperimentId, tuple[Part, int]]) -> None:
+    """What experiments have in the queue from their first request on, each with its version."""
+    unit.emit(*(ranked(experiment, part, version) for experiment, (part, version) in first.items()))
 
 
 def ranked(experiment: ExperimentId, part: Part, version: int) -> RequestRanked:

@@ -71,7 +71,7 @@ class Handlers:
         stored = [_stored_wish(delivery) for delivery in batch]
         await save_wishes(unit.connection, stored)
         parts = await self._parts_of(unit, stored)
-        await tell_first(unit, parts)
+        tell_first(unit, parts)
         known = await self._known(unit, stored)
 
         async def take_up() -> None:
@@ -152,8 +152,8 @@ class Handlers:
 
         return take_up
 
-    async def _parts_of(self, unit: Unit, stored: list[StoredWish]) -> dict[ExperimentId, Part]:
-        """What each experiment that is not in memory has in the queue: its first request sets it."""
+    async def _parts_of(self, unit: Unit, stored: list[StoredWish]) -> dict[ExperimentId, tuple[Part, int]]:
+        """What each experiment that is not in memory has in the queue, and its version: its first request sets it."""
         cluster = self.cycle.cluster
         unknown: dict[ExperimentId, Part] = {}
         for one in stored:
@@ -186,9 +186,9 @@ def take_up_wishes(cycle: Cycle, stored: list[StoredWish]) -> None:
 
 
 def _take_up(
-    cycle: Cycle, stored: list[StoredWish], parts: dict[ExperimentId, Part], known: list[Trial]
+    cycle: Cycle, stored: list[StoredWish], parts: dict[ExperimentId, tuple[Part, int]], known: list[Trial]
 ) -> None:
-    for experiment, part in parts.items():
+    for experiment, (part, _) in parts.items():
         if experiment not in cycle.cluster.parts:
             cycle.cluster.put_part(experiment, part)
     for trial in known:

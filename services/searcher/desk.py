@@ -22,6 +22,7 @@ from shared.errors import Broken
 from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.base import Event, Hint
 from shared.messages.experiments import Verdict
+from shared.messages.pools import PoolCapacity
 from shared.messages.reports import ValidationStored
 
 BEFORE_VERDICT = faults.register("searcher.before_verdict")
@@ -109,9 +110,10 @@ class Desk:
                 unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
         unit.then(self._wake)
 
-    async def see_capacity(self) -> None:
+    async def see_capacity(self, told: Sequence[PoolCapacity]) -> None:
         self.capacity.set()
-        self.budgets.set()
+        if any(self.prices.get(pool.pool) != pool.price_per_slot_hour for pool in told):
+            self.budgets.set()
 
     async def _see_budgets(self) -> None:
         self.budgets.set()

@@ -1,8 +1,8 @@
 """One function per message type: what the searcher does when something was committed, granted, stored or wished."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,12 +18,13 @@ from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
 from services.searcher.core.samplers import check_space
 from services.searcher.core.turn import Turn
+from services.searcher.core.warm import COLD, Warmth
 from services.searcher.desk import Desk, Done
 from services.searcher.searches import begin_search
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
 from services.searcher.store.entities import Submission
-from services.searcher.warming import find_warmth
+from services.searcher.warming import earlier_of, find_warmth
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
 from shared.bus.envelope import news
@@ -65,6 +66,17 @@ ExperimentCommand = (
 
 
 @dataclass(frozen=True, slots=True)
+class _Submitted:
+    """An experiment to be made, with what earlier ones tell its search; one without a config is rejected."""
+
+    delivery: Delivery[SubmissionCommitted]
+    submission: Submission
+    experiment: Experiment
+    config: ExperimentConfig | None = None
+    warmth: Warmth = COLD
+
+
+@dataclass(frozen=True, slots=True)
 class EventHandlers:
     """What happened elsewhere."""
 
@@ -89,11 +101,20 @@ class EventHandlers:
         """Keep what a pool has idle; searches are widened by it apart from here, since they belong to tenants."""
         for delivery in batch:
             await keep_capacity(unit.connection, delivery.message)
-        unit.then(self.desk.see_capacity)
+        unit.then(partial(self.desk.see_capacity, [delivery.message for delivery in batch]))
 
     async def on_submissions(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-        """Make the experiment and its first trials; a config that is no good makes a rejected one."""
-        done = [each for delivery in batch if (each := await self._submit(unit, delivery)) is not None]
+        """Make the experiments and their first trials; a config that is no good makes a rejected one."""
+        done: list[Done] = []
+        for part in _in_parts([self._read(unit, delivery) for delivery in batch]):
+            warmed = [await self._warm(unit, one) for one in part]
+            made = [(one.submission, one.experiment) for one in warmed]
+            new = await entities.insert_submissions(unit.connection, made)
+            for one in warmed:
+                if one.config is None and one.experiment.id in new:
+                    unit.emit(events.experiment_changed(one.experiment), cause=one.delivery)
+                elif one.config is not None and one.experiment.id in new:
+                    done.append(await self._begin(unit, one, one.config))
         await self.desk.finish(unit, done)
 
     async def on_granted(self, unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
@@ -160,41 +181,33 @@ class EventHandlers:
             pool=run.pool,
         )
 
-    async def _submit(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> Done | None:
+    def _read(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> _Submitted:
         message = delivery.message
         experiment = Experiment(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
             check_space(config)
             check_budget(config, unit.now, self.desk.price_of(config))
-            warmth, _ = await find_warmth(unit.connection, config, message.workspace)
         except Rejected as error:
-            await self._reject(unit, delivery, experiment, error)
-            return None
-        submission = _submission(delivery, config)
-        if not await entities.insert_submission(unit.connection, submission, experiment):
-            return None
-        loaded = await begin_search(submission, config)
-        self.desk.searches.lend_new(unit, loaded)
-        turn = Turn(config, experiment, (), loaded.search, unit.now)
-        begin = partial(turn.begin, warmth, message.submitted_at, self.desk.price_of(config))
-        await asyncio.to_thread(begin) if loaded.search.learns else begin()
-        return Done(loaded, turn.decide(), (delivery,))
+            return _rejected(delivery, experiment, error)
+        return _Submitted(delivery, _submission(delivery, config), experiment, config)
 
-    async def _reject(
-        self, unit: Unit, delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected
-    ) -> None:
-        rejected = Experiment(
-            made.id,
-            made.number,
-            made.started_at,
-            state=ExperimentState.REJECTED,
-            version=1,
-            reason=str(error),
-            ended_at=unit.now,
-        )
-        if await entities.insert_submission(unit.connection, _submission(delivery, None), rejected):
-            unit.emit(events.experiment_changed(rejected), cause=delivery)
+    async def _warm(self, unit: Unit, one: _Submitted) -> _Submitted:
+        if one.config is None:
+            return one
+        try:
+            warmth, _ = await find_warmth(unit.connection, one.config, one.submission.workspace)
+        except Rejected as error:
+            return _rejected(one.delivery, one.experiment, error)
+        return replace(one, warmth=warmth)
+
+    async def _begin(self, unit: Unit, one: _Submitted, config: ExperimentConfig) -> Done:
+        loaded = await begin_search(one.submission, config)
+        self.desk.searches.lend_new(unit, loaded)
+        turn = Turn(config, one.experiment, (), loaded.search, unit.now)
+        begin = partial(turn.begin, one.warmth, one.submission.at, self.desk.price_of(config))
+        await asyncio.to_thread(begin) if loaded.search.learns else begin()
+        return Done(loaded, turn.decide(), (one.delivery,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +266,29 @@ class CommandHandlers:
             unit.emit(_refused(command, error), cause=delivery)
             return
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
+
+
+def _in_parts(submitted: Sequence[_Submitted]) -> list[list[_Submitted]]:
+    """In their order, each part to be made at once: what one learns from may be an experiment right before it, and is made first."""
+    parts: list[list[_Submitted]] = []
+    for one in submitted:
+        if not parts or (one.config is not None and earlier_of(one.config)):
+            parts.append([])
+        parts[-1].append(one)
+    return parts
+
+
+def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected) -> _Submitted:
+    rejected = Experiment(
+        made.id,
+        made.number,
+        made.started_at,
+        state=ExperimentState.REJECTED,
+        version=1,
+        reason=str(error),
+        ended_at=made.started_at,
+    )
+    return _Submitted(delivery, _submission(delivery, None), rejected)
 
 
 def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:

@@ -66,6 +66,7 @@ class Unit:
         self._clock = clock
         self._rows: list[OutboxRow] = []
         self._beside: list[_Statement] = []
+        self._last: list[Callable[[Unit], Awaitable[None]]] = []
         self._then: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
@@ -89,14 +90,14 @@ class Unit:
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
         """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
-        rows, then, emitted, beside = (
-            len(self._rows), len(self._then), self._emitted.copy(), len(self._beside)
-        )  # fmt: skip
+        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then, self._beside)
+        before, emitted = [len(part) for part in parts], self._emitted.copy()
         try:
             async with self.connection.begin_nested():
                 yield
         except BaseException:
-            del self._rows[rows:], self._then[then:], self._beside[beside:]
+            for part, length in zip(parts, before, strict=True):
+                del part[length:]
             self._emitted = emitted
             raise
 
@@ -106,6 +107,10 @@ class Unit:
         It is carried out at the end, whether anything was emitted or not. Several see the tables as they were before all of them.
         """
         self._beside.append((change, arguments))
+
+    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
+        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
+        self._last.append(action)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
@@ -185,6 +190,8 @@ class Units:
         async with transaction as connection:
             unit = Unit(connection, tenant, self._clock, self._schema)
             yield unit
+            for last in unit._last:
+                await last(unit)
             if unit._rows or unit._beside:
                 await self._store(connection, unit._rows, unit._beside)
             faults.point(BEFORE_COMMIT)

@@ -10,7 +10,6 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Integer,
-    Row,
     Select,
     Table,
     Text,
@@ -45,7 +44,7 @@ _COMPARE: Mapping[str, Callable[[ColumnElement[Anything], Anything], ColumnEleme
 class Part:
     """A page of rows; `next` is the position behind the last one, None where there are no more."""
 
-    rows: Sequence[Row[Anything]]
+    rows: Sequence[Anything]
     next: Position | None
 
 
@@ -69,6 +68,11 @@ async def load_part(
     connection: AsyncConnection, query: Select[Anything], cells: Cells, wanted: Wanted
 ) -> Part:
     """Return the rows of a query that are asked for, in order."""
+    return cut((await connection.execute(part_of(query, cells, wanted))).all(), wanted)
+
+
+def part_of(query: Select[Anything], cells: Cells, wanted: Wanted) -> Select[Anything]:
+    """Return the query of those rows, and of one more, by which one sees that there are more."""
     if wanted.filter is not None:
         query = query.where(condition(wanted.filter, cells))
     if wanted.after is not None:
@@ -76,14 +80,18 @@ async def load_part(
     keys = [cells.of(order.column) for order in wanted.orders]
     query = query.add_columns(*(key.label(f"{_PREFIX}{place}") for place, key in enumerate(keys)))
     query = query.order_by(*(_end(order, key) for order, key in zip(wanted.orders, keys, strict=True)))
-    rows = (await connection.execute(query.limit(wanted.limit + 1))).all()
+    return query.limit(wanted.limit + 1)
+
+
+def cut(rows: Sequence[Anything], wanted: Wanted) -> Part:
+    """Return what `part_of` has found as a page."""
     shown = rows[: wanted.limit]
     if len(rows) == len(shown):
         return Part(shown, None)
     return Part(shown, position_at(shown[-1], wanted))
 
 
-def position_at(row: Row[Anything], wanted: Wanted) -> Position:
+def position_at(row: Anything, wanted: Wanted) -> Position:
     """Return the position behind a row that `load_part` has loaded."""
     return position_of(getattr(row, f"{_PREFIX}{place}") for place in range(len(wanted.orders)))
 

@@ -30,6 +30,7 @@ from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import registry, submissions as store
 from shared.bus import Unit
+from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted
 from shared.messages.files import GetUploadUrl
@@ -90,7 +91,7 @@ async def _submit(
         await check_open(unit, begun.most)
         number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
-        answer = render_experiment_detail(_Row(values))
+        answer = render_experiment_detail(Found(values))
         unit.alongside(store.INSERT, store.row_of(values))
         if call.idempotency_key is not None:
             shown = answer.model_dump_json()
@@ -217,10 +218,3 @@ def _committed(unit: Unit, submission: _Submission, values: dict[str, Any]) -> S
         forked_from=ExperimentId(submission.forked_from) if submission.forked_from else None,
         submitted_at=unit.now,
     )
-
-
-class _Row:
-    """Values about to be stored, read as the stored row will be."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)

@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, Row, and_, delete, func, literal, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, literal, select, update
 from sqlalchemy.dialects.postgresql import JSON, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, event, idempotency, operation
-from shared.driver import Driver
+from shared.driver import Driver, Found, text_of
 from shared.messages.experiments import OperationRefused
 
 
@@ -104,8 +104,8 @@ async def save_refusal(
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[Any] | None:
-    return (await connection.execute(select(operation).where(operation.c.id == operation_id))).one_or_none()
+async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Found | None:
+    return await Driver.of(connection).find(_REFUSAL, operation_id)
 
 
 async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
@@ -155,6 +155,7 @@ async def sweep(
     await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))
 
 
+_REFUSAL = text_of(select(operation).where(operation.c.id == bindparam("id")))
 _LOCK = "SELECT FROM gateway.counter WHERE tenant = $1 FOR UPDATE"
 _BEGIN = "INSERT INTO gateway.counter (tenant, experiments, events) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING"
 _APPEND = """

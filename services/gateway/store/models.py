@@ -8,8 +8,8 @@ from sqlalchemy import BigInteger, DateTime, Row, Text, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.core.versions import Applied
 from services.gateway.core.webhooks import REMOVED
-from services.gateway.store.projections import Applied
 from services.gateway.store.tables import model, model_version
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
@@ -51,7 +51,9 @@ VERSIONS = Cells(
 """What of a version a list can go by."""
 
 
-async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> Applied | None:
+async def apply_model(
+    connection: AsyncConnection, tenant: UUID, changed: ModelChanged
+) -> Applied[ModelChanged] | None:
     """Takes over a newer version; None for one already known."""
     query = select(model.c.is_deleted).where(model.c.id == changed.model_id)
     was_deleted = (await connection.execute(query)).scalar_one_or_none()
@@ -70,10 +72,12 @@ async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelC
     )
     if not (await connection.execute(statement)).rowcount:
         return None
-    return Applied(None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
+    return Applied(changed, None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
 
 
-async def apply_version(connection: AsyncConnection, tenant: UUID, changed: VersionChanged) -> Applied | None:
+async def apply_version(
+    connection: AsyncConnection, tenant: UUID, changed: VersionChanged
+) -> Applied[VersionChanged] | None:
     """Takes over a newer version; None for one already known."""
     before = await load_version_by_id(connection, changed.version_id)
     values = {
@@ -92,8 +96,8 @@ async def apply_version(connection: AsyncConnection, tenant: UUID, changed: Vers
     if not (await connection.execute(statement)).rowcount:
         return None
     if before is None:
-        return Applied(None)
-    return Applied(standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
+        return Applied(changed, None)
+    return Applied(changed, standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
 
 
 def standing_of(stage: str, *, is_deleted: bool) -> str:

@@ -10,11 +10,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.policies import Policy
 from services.gateway.store.policy_tables import policy, template
+from shared.driver import Driver
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
 TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
 """What of a template a list can go by."""
+_BINDING = """
+SELECT workspace, invariant_config, max_slots, priority_limit FROM gateway.policy
+WHERE workspace IN ('', $1) ORDER BY workspace DESC
+"""
+"""Hot: each create and each change asks for them."""
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -28,10 +34,10 @@ async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] |
 
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
-    query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())
-    rows = await connection.execute(query)
+    rows = await Driver.of(connection).fetch(_BINDING, workspace)
     return tuple(
-        Policy(row.workspace or None, row.invariant_config, row.max_slots, row.priority_limit) for row in rows
+        Policy(row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"])
+        for row in rows
     )
 
 

@@ -6,20 +6,25 @@ Locks are taken in one order everywhere: the trial, its runs, their marks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from uuid import UUID
 
-from sqlalchemy import Table, case, select, text
-from sqlalchemy.dialects.postgresql import Insert, insert
+import orjson
+from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
 from services.registry.store.retention import DAYS
 from services.registry.store.series import supersede_summaries
-from services.registry.store.tables import experiments, runs, trials
+from services.registry.store.tables import runs, trials
 from shared.driver import Driver, Row
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
+
+COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
+"""The columns of an experiment's policy of collection."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +47,22 @@ class StoredRun:
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep each experiment's name, workspace, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
-    await connection.execute(_SAVE_SUBMISSIONS, list(rows))
+    await Driver.of(connection).fetch(_SAVE_SUBMISSIONS, _json(rows))
 
 
 async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep whether experiments are over; only newer versions apply."""
-    await connection.execute(_SAVE_EXPERIMENT_END, list(rows))
+    await Driver.of(connection).fetch(_SAVE_EXPERIMENT_END, _json(rows))
 
 
 async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep what trials are made of; only newer versions apply."""
-    await connection.execute(_SAVE_WANTED, list(rows))
+    await Driver.of(connection).fetch(_SAVE_WANTED, _json(rows))
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep where trials stand; only newer versions apply."""
-    await connection.execute(_SAVE_CHANGED, list(rows))
+    await Driver.of(connection).fetch(_SAVE_CHANGED, _json(rows))
 
 
 async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: datetime) -> None:
@@ -153,6 +158,10 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
     await supersede_summaries(Driver.of(connection), boundaries)
 
 
+def _json(rows: Sequence[Mapping[str, object]]) -> str:
+    return orjson.dumps(rows, default=str).decode()
+
+
 def _stored(row: Row, newest: int) -> StoredRun:
     ending = Ending(row["ending"]) if row["ending"] else None
     return StoredRun(
@@ -166,35 +175,37 @@ def _stored(row: Row, newest: int) -> StoredRun:
     )
 
 
-def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
-    """A row made known, or these columns of it replaced; with a version, by a newer one only."""
-    statement = insert(table)
-    return statement.on_conflict_do_update(
-        index_elements=["id"],
-        set_={name: statement.excluded[name] for name in names.split()},
-        where=table.c[version] < statement.excluded[version] if version else None,
+def _upsert(table: str, names: str, version: str | None = None, changes: Mapping[str, str] = _NOTHING) -> str:
+    """Rows, given as one JSON array, made known, or these columns of them replaced; with a version, by newer ones only."""
+    columns = names.split()
+    new = ", ".join(f"{name} = {changes.get(name, f'excluded.{name}')}" for name in columns)
+    guard = f" WHERE known.{version} < excluded.{version}" if version else ""
+    given = ", ".join(("id", "tenant", *columns))
+    return (
+        f"INSERT INTO registry.{table} AS known ({given})"
+        f" SELECT {given} FROM jsonb_populate_recordset(NULL::registry.{table}, $1::jsonb)"
+        f" ON CONFLICT (id) DO UPDATE SET {new}{guard}"
     )
 
 
-_SUBMISSION = insert(experiments)
-_SUBMITTED = ("number", "name", "workspace", "datasets", "code_hash", *DAYS)
-_SAVE_SUBMISSIONS = _SUBMISSION.on_conflict_do_update(
-    index_elements=["id"],
-    set_={name: _SUBMISSION.excluded[name] for name in _SUBMITTED}
-    | {
-        name: case((experiments.c.is_policy_edited, experiments.c[name]), else_=_SUBMISSION.excluded[name])
-        for name in ("save_experiment_best", "save_trial_best", "save_trial_latest")
-    },
+def _unless_edited(name: str) -> str:
+    return f"CASE WHEN known.is_policy_edited THEN known.{name} ELSE excluded.{name} END"
+
+
+_SAVE_SUBMISSIONS = _upsert(
+    "experiments",
+    f"number name workspace datasets code_hash {' '.join(DAYS)} {' '.join(COUNTS)}",
+    changes={name: _unless_edited(name) for name in COUNTS},
 )
-_SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
+_SAVE_EXPERIMENT_END = _upsert("experiments", "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(
-    trials,
-    "wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
+    "trials",
+    "experiment wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
     "wanted_version",
 )
 _SAVE_CHANGED = _upsert(
-    trials,
-    "changed_version number state invalid runs created_at ended_at is_final final_at",
+    "trials",
+    "experiment changed_version number state invalid runs created_at ended_at is_final final_at",
     "changed_version",
 )
 _RAISE_TOKEN = """

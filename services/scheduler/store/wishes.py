@@ -11,10 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial, Wish
 from services.scheduler.store.rows import Row, trial_of, wish_of
-from shared.driver import Driver
+from shared.driver import Driver, Found
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.messages.specs import TrialSpec, Wanted
 
+_PART = "experiment, priority, weight, max_slots, pool, max_trials"
+_VERSION = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
+"""The database's time in microseconds: asked under a row's lock, it rises from change to change of that row."""
 _SAVE_WISHES = (
     "INSERT INTO scheduler.wanted AS w (trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent)"
     " SELECT trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent"
@@ -23,21 +26,19 @@ _SAVE_WISHES = (
     " decide_at = excluded.decide_at, spec = excluded.spec, traceparent = excluded.traceparent, stored_at = now()"
     " WHERE w.version < excluded.version"
 )
-_SAVE_PARTS = text(
-    "INSERT INTO scheduler.part (experiment, tenant, priority, weight, max_slots, max_trials)"
+_FIRST_PARTS = (
+    "INSERT INTO scheduler.part AS stands (experiment, tenant, priority, weight, max_slots, max_trials)"
     " SELECT experiment, tenant, priority, weight, max_slots, max_trials"
-    " FROM jsonb_populate_recordset(NULL::scheduler.part, CAST(:rows AS jsonb)) ON CONFLICT (experiment) DO NOTHING"
+    " FROM jsonb_populate_recordset(NULL::scheduler.part, $1::jsonb)"
+    # What stands is changed in nothing, but locked and returned.
+    " ON CONFLICT (experiment) DO UPDATE SET experiment = stands.experiment"
+    f" RETURNING {', '.join(f'stands.{name}' for name in _PART.split(', '))}, {_VERSION} AS version"
 )
-_PARTS = text(
-    "SELECT experiment, priority, weight, max_slots, pool, max_trials FROM scheduler.part"
-    " WHERE experiment = ANY(CAST(:ids AS uuid[]))"
-)
-_EDIT_PART = text(
-    "UPDATE scheduler.part SET priority = coalesce(:priority, priority), weight = coalesce(:weight, weight),"
-    " max_slots = coalesce(:max_slots, max_slots), max_trials = coalesce(:max_trials, max_trials),"
-    " pool = coalesce(:pool, pool) WHERE experiment = :experiment"
-    " RETURNING experiment, priority, weight, max_slots, pool, max_trials,"
-    " CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS version"
+_PARTS = text(f"SELECT {_PART} FROM scheduler.part WHERE experiment = ANY(CAST(:ids AS uuid[]))")
+_EDIT_PART = (
+    "UPDATE scheduler.part SET priority = coalesce($2, priority), weight = coalesce($3, weight),"
+    " max_slots = coalesce($4, max_slots), max_trials = coalesce($5, max_trials), pool = coalesce($6, pool)"
+    f" WHERE experiment = $1 RETURNING {_PART}, {_VERSION} AS version"
 )
 _KNOWN = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
@@ -78,8 +79,8 @@ async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish])
 
 async def first_parts(
     connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, Part]
-) -> dict[ExperimentId, Part]:
-    """Stores each experiment's part unless it has one; returns what stands."""
+) -> dict[ExperimentId, tuple[Part, int]]:
+    """Stores each experiment's part unless it has one; returns what stands, with its version."""
     rows = [
         {
             "experiment": experiment,
@@ -91,8 +92,8 @@ async def first_parts(
         }
         for experiment, part in parts.items()
     ]
-    await connection.execute(_SAVE_PARTS, {"rows": orjson.dumps(rows, default=str).decode()})
-    return await load_parts(connection, parts)
+    found = await Driver.of(connection).fetch(_FIRST_PARTS, orjson.dumps(rows, default=str).decode())
+    return {ExperimentId(row["experiment"]): (_part_of(Found(row)), row["version"]) for row in found}
 
 
 async def load_parts(
@@ -105,8 +106,9 @@ async def load_parts(
 async def edit_part(
     connection: AsyncConnection, experiment: ExperimentId, changes: Row
 ) -> tuple[Part, int] | None:
-    """Changes what is given (None leaves as is), and returns what stands with its version, as `parts.next_version` says it; None: no such experiment here."""
-    found = (await connection.execute(_EDIT_PART, {"experiment": experiment, **changes})).one_or_none()
+    """Changes what is given (None leaves as is), and returns what stands with its version, the time of the change in microseconds; None: no such experiment here."""
+    given = (changes[name] for name in ("priority", "weight", "max_slots", "max_trials", "pool"))
+    found = await Driver.of(connection).find(_EDIT_PART, experiment, *given)
     return (_part_of(found), found.version) if found else None
 
 

@@ -8,26 +8,25 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.widening import Idle
+from shared.driver import Driver
 from shared.ids import ExperimentId, PoolName, TenantId
 from shared.messages.pools import PoolCapacity
 
-_KEEP = text(
+_KEEP = (
     "INSERT INTO searcher.pool AS p (pool, version, idle_slots, waiting_slots, price_per_slot_hour)"
-    " VALUES (:pool, :version, :idle_slots, :waiting_slots, :price_per_slot_hour) ON CONFLICT (pool) DO UPDATE"
+    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (pool) DO UPDATE"
     " SET version = excluded.version, idle_slots = excluded.idle_slots, waiting_slots = excluded.waiting_slots,"
     " price_per_slot_hour = excluded.price_per_slot_hour"
     " WHERE p.version < excluded.version"
 )
-_TAKE = text(
+_TAKE = (
     "UPDATE searcher.pool SET used_version = version WHERE used_version < version"
     " RETURNING pool, idle_slots, waiting_slots, price_per_slot_hour"
 )
-_WIDENING = text(
+_WIDENING = (
     "SELECT tenant, id FROM searcher.experiment WHERE state = 'active' AND config #>> '{searcher,widen_to}' IS NOT NULL"
-    " AND coalesce(config #>> '{resources,resource_pool}', 'default') = :pool ORDER BY priority NULLS LAST, started_at, id"
+    " AND coalesce(config #>> '{resources,resource_pool}', 'default') = $1 ORDER BY priority NULLS LAST, started_at, id"
 )
-
-
 _PRICES = text("SELECT pool, price_per_slot_hour FROM searcher.pool WHERE price_per_slot_hour IS NOT NULL")
 _COSTED = text(
     "SELECT tenant, id FROM searcher.experiment WHERE state IN ('active', 'paused', 'stopping')"
@@ -47,22 +46,23 @@ class Searching:
 
 async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
     """Keeps the newest word on a pool."""
-    row = told.model_dump(include={"pool", "version", "idle_slots", "waiting_slots", "price_per_slot_hour"})
-    await connection.execute(_KEEP, row)
+    waits = told.idle_slots, told.waiting_slots
+    await Driver.of(connection).fetch(_KEEP, told.pool, told.version, *waits, told.price_per_slot_hour)
 
 
 async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
     """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
-    found = await connection.execute(_TAKE)
+    found = await Driver.of(connection).fetch(_TAKE)
     return {
-        PoolName(row.pool): Idle(row.idle_slots, row.waiting_slots, row.price_per_slot_hour) for row in found
+        PoolName(row["pool"]): Idle(row["idle_slots"], row["waiting_slots"], row["price_per_slot_hour"])
+        for row in found
     }
 
 
 async def load_widening(connection: AsyncConnection, pool: PoolName) -> Sequence[Searching]:
     """Active searches of a pool that may be widened, the most important first."""
-    found = await connection.execute(_WIDENING, {"pool": pool})
-    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
+    found = await Driver.of(connection).fetch(_WIDENING, pool)
+    return [Searching(TenantId(row["tenant"]), ExperimentId(row["id"])) for row in found]
 
 
 async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:

@@ -1,7 +1,7 @@
 """Loading and saving experiments, trials and journals. Whoever changes a trial holds its experiment's lock."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,7 +9,6 @@ from uuid import UUID
 import orjson
 from pydantic import JsonValue
 from sqlalchemy import ARRAY, Column, Double, Uuid, any_, bindparam, cast, func, select, union
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.changes import Decision
@@ -32,6 +31,12 @@ _LOCK = text_of(
     .with_for_update(of=[experiment, trial])
 )
 """One text for any number of trials, so that it is prepared once."""
+_MADE = ", ".join(column.name for column in experiment.c if column.name != "told_at")
+_INSERT = (
+    f"INSERT INTO searcher.experiment ({_MADE})"
+    f" SELECT {_MADE} FROM jsonb_populate_recordset(NULL::searcher.experiment, $1::jsonb)"
+    " ON CONFLICT DO NOTHING RETURNING id"
+)
 _LINES = (
     "SELECT position, kind, facts::text AS facts FROM searcher.journal"
     " WHERE experiment = $1 AND position > $2 ORDER BY position LIMIT $3"
@@ -57,6 +62,9 @@ class Submission:
     at: datetime
 
 
+_SUBMITTED = [field.name for field in fields(Submission)]
+
+
 @dataclass(slots=True)
 class Locked:
     """An experiment under its row's lock, with those of its trials that were asked for."""
@@ -65,27 +73,21 @@ class Locked:
     trials: list[Trial]
 
 
-async def insert_submission(connection: AsyncConnection, submission: Submission, made: Experiment) -> bool:
-    """Make the experiment's row; False when it is there already."""
-    values: dict[str, Any] = {
-        **rows.of_experiment(made),
-        "tenant": submission.tenant,
-        "id": submission.id,
-        "number": submission.number,
-        "name": submission.name,
-        "workspace": submission.workspace,
-        "owner": submission.owner,
-        "config": submission.config,
-        "seed": submission.seed,
-        "code_hash": submission.code_hash,
-        "start_checkpoint": submission.start_checkpoint,
-        "started_at": made.started_at,
-        "ended_at": made.ended_at,
-    }
-    found = await connection.execute(
-        insert(experiment).values(values).on_conflict_do_nothing().returning(experiment.c.id)
-    )
-    return found.first() is not None
+async def insert_submissions(
+    connection: AsyncConnection, given: Sequence[tuple[Submission, Experiment]]
+) -> frozenset[ExperimentId]:
+    """Make the experiments' rows; return which are new, without those that are there already."""
+    made_rows = [
+        {
+            **{name: getattr(submission, name) for name in _SUBMITTED},
+            **rows.of_experiment(made),
+            "started_at": made.started_at,
+        }
+        for submission, made in given
+    ]
+    written = orjson.dumps(made_rows, default=str).decode()
+    found = await Driver.of(connection).fetch(_INSERT, written)
+    return frozenset(ExperimentId(row["id"]) for row in found)
 
 
 async def load_submission(connection: AsyncConnection, experiment_id: ExperimentId) -> Submission:

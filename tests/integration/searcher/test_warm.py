@@ -68,6 +68,17 @@ async def test_only_experiments_of_the_workspace_can_be_named(
     assert "no experiment 999999 in the workspace 'w'" in (rejected.reason or "")
 
 
+async def test_a_search_may_learn_from_one_that_was_submitted_right_before(
+    neighbours: Neighbours, service: object
+) -> None:
+    """While the searcher is busy with those before them, both wait and are taken up together."""
+    for _ in range(10):
+        await neighbours.submit(document(RANDOM))
+    number = neighbours.number
+    learning = await neighbours.submit(document(RANDOM | {"warm_start": {"experiments": [number]}}))
+    assert (await neighbours.wait_state(learning, "active")).reason is None
+
+
 async def test_notes_say_what_serves_for_nothing(neighbours: Neighbours, service: object) -> None:
     _, number = await run(neighbours, document(RANDOM))
     warm = document(
