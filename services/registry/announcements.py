@@ -6,7 +6,6 @@ from functools import partial
 from services.registry import fences
 from services.registry.commits import NO_PART, STALE, give_up, is_of
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
-from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.names import refuse_manifest
 from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
 from services.registry.facts import Facts
@@ -51,7 +50,7 @@ class Announcements:
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, _ = await fences.locked_run(unit, facts)
             checkpoint = await _announced(unit, facts, query)
-            if not is_allowed(run.fence, Effect.announce):
+            if run.fence.is_stale:
                 await give_up(unit, checkpoint, Trigger.fenced, STALE)
                 return UploadLinks(files=(), state="abandoned", reason=STALE)
             if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):

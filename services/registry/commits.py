@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from services.registry import events, fences
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
-from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
 from services.registry.core.parts import has_part
@@ -86,7 +85,7 @@ class Commits:
             return _committed(checkpoint)
         if not has_part(checkpoint.parts, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
-        if not is_allowed(run.fence, Effect.commit):
+        if run.fence.is_stale:
             return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
             return Committed(
@@ -123,7 +122,7 @@ class Commits:
             raise NotFound(f"checkpoint {begun.id}")
         if checkpoint.state is not State.committing:
             return _committed(checkpoint)
-        if not is_allowed(run.fence, Effect.commit):
+        if run.fence.is_stale:
             return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
         if checkpoint.version != begun.version:
             return Committed(

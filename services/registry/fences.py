@@ -5,7 +5,6 @@ from uuid import UUID
 
 from services.registry import events
 from services.registry.core.checkpoint import Trigger
-from services.registry.core.fencing import is_stale
 from services.registry.store import checkpoints, trials
 from services.registry.store.trials import StoredRun
 from shared.bus import Unit
@@ -30,7 +29,7 @@ async def is_deleted(unit: Unit, facts: AllocationFacts) -> bool:
 async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
     """Lock the trial and mark the runs whose tokens are stale now; return all its runs."""
     known = await trials.lock_trial(unit.connection, trial)
-    stale = [run.run for run in known if is_stale(run.fence) and not run.is_stale]
+    stale = [run.run for run in known if run.fence.is_stale and not run.is_stale]
     if stale:
         await trials.save_fences(unit.connection, trial, stale)
     return known

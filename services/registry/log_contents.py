@@ -41,7 +41,7 @@ class LogContents:
         layout = stored.layout
         if layout is None:
             return None
-        together = list(_neighbours(_wanted(stored, after, _firsts(stored, layout))))
+        together = list(_neighbours(_wanted(stored, after, layout.part_lines, len(layout))))
         spans = [(layout.offsets[some[0]], layout.offsets[some[-1] + 1]) for some in together]
         found = self._shelf.read(stored.id, spans)
         if found is None:
@@ -58,7 +58,8 @@ class LogContents:
             if stored.layout is None:
                 content = await read_all(self._objects, _key(stored), OBJECT_BYTES)
                 parts = parts_of(stored.first, content)
-                yield [parts[place] for place in _wanted(stored, after, [part.first for part in parts])]
+                part_lines = parts[1].first - stored.first if len(parts) > 1 else stored.lines
+                yield [parts[place] for place in _wanted(stored, after, part_lines, len(parts))]
                 return
             most_bytes = AT_ONCE_BYTES if is_choosy else PAGE_BYTES
             for run in _runs(stored, stored.layout, after, most_bytes):
@@ -97,7 +98,7 @@ class LogContents:
 def _runs(stored: StoredObject, layout: Layout, after: int, most_bytes: int) -> Iterator[list[int]]:
     """The wanted parts in order; those come together that lie near each other, and take no more than that with what lies between."""
     run: list[int] = []
-    for place in _wanted(stored, after, _firsts(stored, layout)):
+    for place in _wanted(stored, after, layout.part_lines, len(layout)):
         begin, end = layout.offsets[place], layout.offsets[place + 1]
         if run and (
             begin - layout.offsets[run[-1] + 1] > GAP_BYTES or end - layout.offsets[run[0]] > most_bytes
@@ -120,18 +121,10 @@ def _neighbours(run: list[int]) -> Iterator[list[int]]:
         yield some
 
 
-def _firsts(stored: StoredObject, layout: Layout) -> list[int]:
-    return [stored.first + place * layout.part_lines for place in range(len(layout))]
-
-
-def _wanted(stored: StoredObject, after: int, firsts: list[int]) -> list[int]:
-    """The parts in which something behind that number may be, by the number of each one's first line."""
-    following = [*firsts[1:], stored.following]
-    return [
-        place
-        for place in range(len(firsts))
-        if min(following[place], stored.following) - 1 > after and stored.may_hold(place, len(firsts))
-    ]
+def _wanted(stored: StoredObject, after: int, part_lines: int, parts: int) -> list[int]:
+    """The parts in which something behind that number may be."""
+    begin = max(0, after + 1 - stored.first) // part_lines
+    return stored.parts_with(begin, parts)
 
 
 def _key(stored: StoredObject) -> str:

@@ -6,7 +6,6 @@ from uuid import UUID
 from services.registry import fences
 from services.registry.commits import STALE
 from services.registry.core.checkpoint import State, choose_newest
-from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.supersede import NOTHING, Attempt, plan_boundaries
 from services.registry.damage import condemn
 from services.registry.facts import Facts
@@ -61,7 +60,7 @@ class Requests:
             await self._look_into(facts, query.damaged)
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, known = await fences.locked_run(unit, facts)
-            if not is_allowed(run.fence, Effect.restore):
+            if run.fence.is_stale:
                 raise Rejected("stale_token", f"run {query.run_id} may not start: {STALE}")
             chosen = await self._choose(unit, facts, run)
             step = chosen.step if chosen else NOTHING

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from services.registry.core.fencing import Effect, Ending, Fence, is_allowed
+from services.registry.core.fencing import Ending, Fence
 from services.scheduler.core.facts import Ended, Fact, Granted
 from services.scheduler.core.run import Run
 from shared.ids import RunId, TrialId
@@ -66,7 +66,7 @@ class Registry:
     def restore(self, run: Run) -> float | None:
         """The progress that a run goes on from, or `Refused`. Raises Unknown."""
         known = self._learn(run)
-        if not is_allowed(_fence(known, run), Effect.restore):
+        if _fence(known, run).is_stale:
             return Refused
         self._watch.on_restored(run.trial, run.token)
         return known.saved
@@ -75,7 +75,7 @@ class Registry:
         """A manifest: the checkpoint counts, or is given up where the token is stale. Raises Unknown."""
         known = self._learn(run)
         if (run.id, number) not in self._done:
-            is_good = self._done[run.id, number] = is_allowed(_fence(known, run), Effect.commit)
+            is_good = self._done[run.id, number] = not _fence(known, run).is_stale
             if is_good:
                 self._watch.on_written(run.trial, run.token)
                 if (run.number, number) > known.saved_by:
@@ -84,7 +84,7 @@ class Registry:
 
     def store(self, run: Run, number: int, step: int, values: Mapping[str, float]) -> None:
         """A validation, once; a stale one is stored and judged by nobody. Raises Unknown."""
-        is_stale = not is_allowed(_fence(self._learn(run), run), Effect.validation)
+        is_stale = _fence(self._learn(run), run).is_stale
         if number == self._validations.get(run.id, 0) + 1:
             self._validations[run.id] = number
             self._tell(Stored(run, number, step, values, is_stale))

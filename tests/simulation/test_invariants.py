@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from services.registry.core.fencing import Fence
 from services.scheduler.core import plan, seeing, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends
 from services.scheduler.core.liveness import Silence
 from simulator.faults import Trouble
-from simulator.machines import registry
 from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
 
@@ -30,7 +30,7 @@ def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch):
 
 
 def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):
-    monkeypatch.setattr(registry, "is_allowed", lambda fence, effect: True)
+    monkeypatch.setattr(Fence, "is_stale", False)
     seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
 
 

@@ -12,21 +12,6 @@ class Ending(StrEnum):
     forced = "forced"
 
 
-class Effect(StrEnum):
-    """What a worker's request would do."""
-
-    points = "points"
-    logs = "logs"
-    validation = "validation"
-    announce = "announce"
-    commit = "commit"
-    restore = "restore"
-
-
-_HARMLESS = frozenset({Effect.points, Effect.logs})
-"""Stored under their own run whatever the token: they change no state, and superseding hides what was rolled back."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fence:
     """What the registry knows of a trial and of the allocation that asks.
@@ -41,18 +26,10 @@ class Fence:
     newest_token: int
     ending: Ending | None = None
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether a later token exists, or the run was ended as lost or forced: its points and logs are stored, and nothing else of it.
 
-def is_stale(fence: Fence) -> bool:
-    """Return whether a later token exists, or the run was ended as lost or forced.
-
-    An ordinary end leaves the token valid for what was journaled before the exit.
-    """
-    return fence.newest_token > fence.token or fence.ending in (
-        Ending.lost,
-        Ending.forced,
-    )
-
-
-def is_allowed(fence: Fence, effect: Effect) -> bool:
-    """Return whether the effect may happen under this fence."""
-    return effect in _HARMLESS or not is_stale(fence)
+        An ordinary end leaves the token valid for what was journaled before the exit.
+        """
+        return self.newest_token > self.token or self.ending in (Ending.lost, Ending.forced)

@@ -53,9 +53,11 @@ class StoredObject:
     layout: Layout | None = None
     """Where its parts lie; None: not known, it is read whole."""
 
-    def may_hold(self, part: int, parts: int) -> bool:
-        """Whether what is looked for may be in one of its parts."""
-        return self.slices is None or bool(self.slices >> slice_of(part, parts, self.of_slices) & 1)
+    def parts_with(self, begin: int, end: int) -> list[int]:
+        """Those of its `end` parts, from one on, in which what is looked for may be."""
+        if self.slices is None:
+            return list(range(begin, end))
+        return [part for part in range(begin, end) if self.slices >> slice_of(part, end, self.of_slices) & 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.core.fencing import Effect, Ending, Fence, is_allowed, is_stale
+from services.registry.core.fencing import Ending, Fence
 
 
 @pytest.mark.parametrize(
@@ -17,12 +17,4 @@ from services.registry.core.fencing import Effect, Ending, Fence, is_allowed, is
     ],
 )
 def test_a_token_is_stale_after_a_later_one_or_a_hard_end(fence: Fence, stale: bool) -> None:
-    assert is_stale(fence) is stale
-
-
-@pytest.mark.parametrize("effect", list(Effect))
-def test_a_stale_token_still_stores_points_and_logs_and_nothing_else(
-    effect: Effect,
-) -> None:
-    assert is_allowed(Fence(1, 2), effect) is (effect in (Effect.points, Effect.logs))
-    assert is_allowed(Fence(2, 2), effect)
+    assert fence.is_stale is stale
