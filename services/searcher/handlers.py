@@ -1,35 +1,25 @@
 """One function per message type: what the searcher does when something was committed, granted, stored or wished."""
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
-from uuid import UUID
 
-from muster.config import ExperimentConfig, load_config
-from services.searcher import events
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment
 from services.searcher.core.ledger import Holding, Used
-from services.searcher.core.limits import check_budget, millis
-from services.searcher.core.machines import ExperimentState
+from services.searcher.core.limits import millis
 from services.searcher.core.results import Result
-from services.searcher.core.samplers import check_space
 from services.searcher.core.turn import Turn
-from services.searcher.core.warm import COLD, Warmth
 from services.searcher.desk import Desk, Done
-from services.searcher.searches import begin_search
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
-from services.searcher.store.entities import Submission
-from services.searcher.warming import earlier_of, find_warmth
+from services.searcher.submissions import Submissions
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
 from shared.bus.envelope import news
 from shared.errors import Conflict, MusterError, NotFound, Rejected
-from shared.ids import CheckpointId
 from shared.messages.base import Command
 from shared.messages.checkpoints import (
     CheckpointAbandoned,
@@ -66,17 +56,6 @@ ExperimentCommand = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Submitted:
-    """An experiment to be made, with what earlier ones tell its search; one without a config is rejected."""
-
-    delivery: Delivery[SubmissionCommitted]
-    submission: Submission
-    experiment: Experiment
-    config: ExperimentConfig | None = None
-    warmth: Warmth = COLD
-
-
-@dataclass(frozen=True, slots=True)
 class EventHandlers:
     """What happened elsewhere."""
 
@@ -85,7 +64,7 @@ class EventHandlers:
     def handlers(self) -> Handlers:
         """In the order in which one batch is told: results before the ends of their runs and requests."""
         return {
-            SubmissionCommitted: self.on_submissions,
+            SubmissionCommitted: Submissions(self.desk).on_submissions,
             RunGranted: self.on_granted,
             RunResized: self.on_resized,
             ValidationStored: self.on_validations,
@@ -102,20 +81,6 @@ class EventHandlers:
         for delivery in batch:
             await keep_capacity(unit.connection, delivery.message)
         unit.then(partial(self.desk.see_capacity, [delivery.message for delivery in batch]))
-
-    async def on_submissions(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-        """Make the experiments and their first trials; a config that is no good makes a rejected one."""
-        done: list[Done] = []
-        for part in _in_parts([self._read(unit, delivery) for delivery in batch]):
-            warmed = [await self._warm(unit, one) for one in part]
-            made = [(one.submission, one.experiment) for one in warmed]
-            new = await entities.insert_submissions(unit.connection, made)
-            for one in warmed:
-                if one.config is None and one.experiment.id in new:
-                    unit.emit(events.experiment_changed(one.experiment), cause=one.delivery)
-                elif one.config is not None and one.experiment.id in new:
-                    done.append(await self._begin(unit, one, one.config))
-        await self.desk.finish(unit, done)
 
     async def on_granted(self, unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
         def apply(turn: Turn, number: int, message: RunGranted) -> None:
@@ -181,34 +146,6 @@ class EventHandlers:
             pool=run.pool,
         )
 
-    def _read(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> _Submitted:
-        message = delivery.message
-        experiment = Experiment(message.experiment_id, message.number, unit.now)
-        try:
-            config = load_config(message.config)
-            check_space(config)
-            check_budget(config, unit.now, self.desk.price_of(config))
-        except Rejected as error:
-            return _rejected(delivery, experiment, error)
-        return _Submitted(delivery, _submission(delivery, config), experiment, config)
-
-    async def _warm(self, unit: Unit, one: _Submitted) -> _Submitted:
-        if one.config is None:
-            return one
-        try:
-            warmth, _ = await find_warmth(unit.connection, one.config, one.submission.workspace)
-        except Rejected as error:
-            return _rejected(one.delivery, one.experiment, error)
-        return replace(one, warmth=warmth)
-
-    async def _begin(self, unit: Unit, one: _Submitted, config: ExperimentConfig) -> Done:
-        loaded = await begin_search(one.submission, config)
-        self.desk.searches.lend_new(unit, loaded)
-        turn = Turn(config, one.experiment, (), loaded.search, unit.now)
-        begin = partial(turn.begin, one.warmth, one.submission.at, self.desk.price_of(config))
-        await asyncio.to_thread(begin) if loaded.search.learns else begin()
-        return Done(loaded, turn.decide(), (one.delivery,))
-
 
 @dataclass(frozen=True, slots=True)
 class CommandHandlers:
@@ -266,48 +203,6 @@ class CommandHandlers:
             unit.emit(_refused(command, error), cause=delivery)
             return
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
-
-
-def _in_parts(submitted: Sequence[_Submitted]) -> list[list[_Submitted]]:
-    """In their order, each part to be made at once: what one learns from may be an experiment right before it, and is made first."""
-    parts: list[list[_Submitted]] = []
-    for one in submitted:
-        if not parts or (one.config is not None and earlier_of(one.config)):
-            parts.append([])
-        parts[-1].append(one)
-    return parts
-
-
-def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected) -> _Submitted:
-    rejected = Experiment(
-        made.id,
-        made.number,
-        made.started_at,
-        state=ExperimentState.REJECTED,
-        version=1,
-        reason=str(error),
-        ended_at=made.started_at,
-    )
-    return _Submitted(delivery, _submission(delivery, None), rejected)
-
-
-def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:
-    message = delivery.message
-    seed = config.reproducibility.experiment_seed if config else None
-    source = config.searcher.source_checkpoint_uuid if config else None
-    return Submission(
-        tenant=delivery.envelope.tenant,
-        id=message.experiment_id,
-        number=message.number,
-        name=message.name,
-        workspace=message.workspace,
-        owner=message.owner,
-        config=message.config,
-        seed=seed if seed is not None else message.experiment_id.int & 0x7FFFFFFF,
-        code_hash=message.code_hash,
-        start_checkpoint=CheckpointId(UUID(source)) if source else None,
-        at=message.submitted_at,
-    )
 
 
 def _check_version(command: Command, experiment: Experiment) -> None:
