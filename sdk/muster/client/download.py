@@ -124,7 +124,10 @@ class _Fetch:
             return
         url = self._urls[file.path]
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-        with reached(url.split("?", 1)[0]), http.stream("GET", url, headers=headers) as answer:
+        with (
+            reached(url.split("?", 1)[0], "object store"),
+            http.stream("GET", url, headers=headers) as answer,
+        ):
             if answer.status_code in (401, 403):
                 self._renew()
                 raise Transient(f"the address of {file.path} was no longer valid", retry_after_s=0.0)

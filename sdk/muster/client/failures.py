@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import httpx
 
@@ -47,23 +48,29 @@ def wait_s(attempt: int, retry_after_s: float = 0.0) -> float:
     return max(min(retry_after_s, LONGEST_WAIT_S), backoff) * random.uniform(0.75, 1.25)
 
 
+_LOOK = {
+    "platform": "is it running? `muster status` tells, `muster up` starts it",
+    "object store": "try again; who keeps the site can tell whether it runs",
+}
+
+
 @contextmanager
-def reached(url: str) -> Iterator[None]:
-    """Raise what httpx raises as the tree's errors."""
+def reached(url: str, who: Literal["platform", "object store"] = "platform") -> Iterator[None]:
+    """Raise what httpx raises as the tree's errors, about whoever is asked there."""
     try:
         yield
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise Rejected(
-            "bad_url", f"{url!r} is no address of a platform", hint="write http://host:port"
+            "bad_url", f"{url!r} is no address of the {who}", hint="write http://host:port"
         ) from error
     except httpx.ConnectError as error:
         raise Transient(
-            f"the platform at {url} cannot be reached ({error}): is it running? `muster status` tells, `muster up` starts it",
+            f"the {who} at {url} cannot be reached ({error}): {_LOOK[who]}",
             code="unreachable",
         ) from error
     except httpx.TransportError as error:
         raise Transient(
-            f"the connection to the platform at {url} broke ({type(error).__name__}): try again"
+            f"the connection to the {who} at {url} broke ({type(error).__name__}): try again"
         ) from error
 
 

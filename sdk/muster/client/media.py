@@ -155,7 +155,7 @@ def _fetch(http: httpx.Client, url: str, first: int, size: int) -> bytes:
     headers = {"Accept-Encoding": "identity", "Range": f"bytes={first}-{first + size - 1}"}
     for attempt in range(ATTEMPTS):
         try:
-            with reached(url.split("?", 1)[0]):
+            with reached(url.split("?", 1)[0], "object store"):
                 answer = http.get(url, headers=headers)
             if answer.status_code == httpx.codes.NOT_FOUND:
                 raise Broken("the store no longer has what was logged")

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Resource } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { Select } from "@/parts/Field";
+import { counted } from "@/parts/format";
 import { Empty, Loading } from "@/parts/Notes";
 import { toast } from "@/parts/Toast";
 import { piecesOf } from "./ansi";
@@ -67,7 +68,7 @@ export function LogView({ of, isOfMany = false, search, onSearch }: LogViewProps
         )}
       </div>
       <p className={css.foot} role="status">
-        {lines.length.toLocaleString("en-US")} lines · {isEnded ? "it has ended: this is all" : connection === "open" ? "following" : "the connection is being made anew"}
+        {counted(lines.length, "line")} · {isEnded ? "it has ended: this is all" : connection === "open" ? "following" : "the connection is being made anew"}
       </p>
     </>
   );
