@@ -123,5 +123,5 @@ export async function shot(page: Page, name: string): Promise<void> {
 }
 
 export async function context(browser: Browser): Promise<BrowserContext> {
-  return browser.newContext({ viewport: WIDE, colorScheme: "light" });
+  return browser.newContext({ viewport: WIDE, colorScheme: "light", reducedMotion: "reduce" });
 }

@@ -21,7 +21,8 @@ it("forks it with one value changed, and leaves the rest as it was", async () =>
   await line.click();
   await page.keyboard.press("End");
   await page.keyboard.press("Backspace");
-  await page.keyboard.insertText("7");
+  await page.keyboard.type("7");
+  await page.locator(".cm-line").filter({ hasText: /steps: 7/ }).waitFor();
   await page.getByText("valid", { exact: true }).waitFor();
   await shot(page, "fork");
   await page.getByRole("button", { name: "Create" }).click();
