@@ -25,6 +25,8 @@ from tests.integration.gateway.test_experiments import changed, create
 from tests.integration.gateway.test_streams import events
 from tests.support.waiting import eventually
 
+_ENDED: dict[str, Any] = {"state": "completed", "final": True, "ended_at": NOW - timedelta(minutes=5)}
+
 
 async def test_what_a_trial_reports_is_followed_to_its_end_over_breaks(
     api: httpx.AsyncClient, gateway: Gateway, others: Others
@@ -79,7 +81,7 @@ async def test_following_a_trial_ends_with_it(api: httpx.AsyncClient, others: Ot
 
 
 async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_the_experiment_has_ended(
-    api: httpx.AsyncClient, gateway: Gateway, others: Others
+    api: httpx.AsyncClient, others: Others
 ) -> None:
     made = await create(api)
     ids = {number: trial_changed(made, number).trial_id for number in (1, 2, 3, 4)}
@@ -96,10 +98,9 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         return _behind_each(reported, query)
 
     others.say(GetReportedByTrials, answer)
-    ended: dict[str, Any] = {"state": "completed", "final": True, "ended_at": NOW - timedelta(minutes=5)}
     running = trial_changed(made, 2), trial_changed(made, 3)
     await others.announce(
-        "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **ended), *running
+        "searcher", DEFAULT_TENANT, changed(made, 1), trial_changed(made, 1, **_ENDED), *running
     )
     await eventually(lambda: _is_there(api, f"/v1/trials/{ids[3]}"))
     path = f"/v1/experiments/{made['number']}/metrics/follow"
@@ -134,11 +135,27 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
     async with events(api, path, params={"after": later["id"]}) as stream:
         await stream.next()
         assert sorted([told(await stream.next()), told(await stream.next())]) == [(3, 0.375), (4, 0.875)]
-        done = [trial_changed(made, number, 2, **ended) for number in (2, 3, 4)]
+        done = [trial_changed(made, number, 2, **_ENDED) for number in (2, 3, 4)]
         await others.announce(
             "searcher", DEFAULT_TENANT, *done, changed(made, 2, state="completed", final=True)
         )
         assert (await stream.next())["event"] == "end"
+
+
+async def test_what_all_trials_of_an_ended_experiment_have_reported_is_told_over_either_protocol(
+    api: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    made = await create(api)
+    ids = {number: trial_changed(made, number).trial_id for number in (1, 2)}
+    reported = {
+        ids[1]: [_reported(1, "loss", 0.5), _reported(2, "loss", 0.25)],
+        ids[2]: [_reported(1, "loss", 0.75), _reported(2, "loss", 0.625)],
+    }
+    others.say(GetReportedByTrials, lambda _, query: _behind_each(reported, query))
+    done = [trial_changed(made, number, **_ENDED) for number in ids]
+    await others.announce("searcher", DEFAULT_TENANT, changed(made, 1, state="completed", final=True), *done)
+    await eventually(lambda: _is_there(api, f"/v1/trials/{ids[2]}"))
+    path = f"/v1/experiments/{made['number']}/metrics/follow"
     async with events(api, path, params={"from_now": "true"}) as stream:
         await stream.next()
         assert (await stream.next())["event"] == "end"
@@ -147,7 +164,7 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         wanted = muster_pb2.FollowExperimentMetricsRequest(experiment=made["id"], name=["loss"])
         call = muster_pb2_grpc.MusterStub(channel).FollowExperimentMetrics(wanted, metadata=token)
         found = [(one.trial_number, one.value) async for one in call]
-    assert found == [(1, 0.5), (1, 0.25), (2, 0.75), (2, 0.625), (3, 0.375), (4, 0.875)]
+    assert found == [(1, 0.5), (1, 0.25), (2, 0.75), (2, 0.625)]
     for cursor in ("7:", "4-2", "1,1", "x"):
         refused = await api.get(path, params={"after": cursor})
         assert (refused.status_code, refused.json()["code"]) == (400, "cursor_invalid"), cursor
