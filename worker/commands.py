@@ -56,7 +56,7 @@ def join(
     import sys
 
     from shared.clock import SystemClock
-    from worker.joining import (
+    from worker.connection.joining import (
         Given,
         default_directory,
         join_here,

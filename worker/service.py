@@ -16,9 +16,9 @@ from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import Verdict
 from shared.messages.specs import SlotKind
 from shared.process import Process
-from worker.cgroups import Bounds, open_cgroups
-from worker.context import Tools
-from worker.environments import Environments, installing_environment
+from worker.connection.heartbeat import Heartbeat
+from worker.connection.identity import join, load_badge
+from worker.connection.line import Line
 from worker.executors.parents import Parents, ParentStart
 from worker.executors.port import Executor
 from worker.executors.process import parent_environment
@@ -28,19 +28,19 @@ from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.space import CacheSpace
 from worker.files.transfer import Transfer, new_session
-from worker.gpus import open_gpus
 from worker.handlers import Handlers
-from worker.heartbeat import Heartbeat
-from worker.identity import join, load_badge
 from worker.launch.accounts import Account, find_account
 from worker.launch.machine import Machine
-from worker.line import Line
-from worker.notices import NoticeWatch, notices_of
+from worker.machine.cgroups import Bounds, open_cgroups
+from worker.machine.gpus import open_gpus
+from worker.machine.notices import NoticeWatch, notices_of
+from worker.machine.slots import find_slots
 from worker.places import Places
+from worker.preparing.environments import Environments, installing_environment
 from worker.ranks.server import RankServer
-from worker.runs import Runs
+from worker.running.context import Tools
+from worker.running.runs import Runs
 from worker.settings import Settings, WorkerSettings, inherited_environment
-from worker.slots import find_slots
 from worker.store import Store
 
 

@@ -15,10 +15,10 @@ import orjson
 import structlog
 
 from services.gateway.core.deletion import ASKED, DELETION, Stage, Trigger
-from services.gateway.feed import Feed
+from services.gateway.live.feed import Feed
+from services.gateway.live.telling import tell
 from services.gateway.store import deletions as store, events, experiments
 from services.gateway.store.events import NewEvent
-from services.gateway.telling import tell
 from shared import faults
 from shared.bus import Delivery, Unit, Units
 from shared.clock import Clock

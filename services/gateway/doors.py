@@ -6,8 +6,8 @@ from datetime import timedelta
 import structlog
 from aiohttp import web
 
-from services.gateway.feed import Feed
 from services.gateway.front import Front
+from services.gateway.live.feed import Feed
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.connections import Connections, most_connections

@@ -8,17 +8,17 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from muster.errors import Rejected, Transient
-from services.gateway.allowances import Allowances
 from services.gateway.api.base import Request, Resource
 from services.gateway.auditing import Pen
-from services.gateway.authentication import Authenticator, Presented
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
+from services.gateway.limits.allowances import Allowances
+from services.gateway.limits.rates import Limiter
+from services.gateway.live.streams import OpenStreams
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
 from services.gateway.operations.operation import MAX_KEY_CHARS, Idempotency, Operation
-from services.gateway.rates import Limiter
-from services.gateway.refusals import Unauthenticated
-from services.gateway.streams import OpenStreams
+from services.gateway.sign_in.authentication import Authenticator, Presented
+from services.gateway.sign_in.refusals import Unauthenticated
 from shared import telemetry
 from shared.ids import SITE, TenantId
 

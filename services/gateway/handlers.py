@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 from services.gateway.core.versions import Versioned
 from services.gateway.core.webhooks import name_of
 from services.gateway.deletions import Deletions
-from services.gateway.feed import Feed
+from services.gateway.live.feed import Feed
+from services.gateway.live.telling import later, tell
 from services.gateway.store import events, models, projections, registry
 from services.gateway.store.events import NewEvent
-from services.gateway.telling import later, tell
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
 from shared.errors import Broken

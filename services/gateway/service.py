@@ -11,31 +11,32 @@ import structlog
 from redis.asyncio import Redis
 
 from services.gateway import secrets_files
-from services.gateway.allowances import Allowances
-from services.gateway.answered import Answered
 from services.gateway.auditing import Auditor
-from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
 from services.gateway.core.permissions import ADMIN, OPERATOR
 from services.gateway.core.tokens import derive_key, hash_token
 from services.gateway.deletions import Deletions
 from services.gateway.doors import DoorKeeper, tls_of
-from services.gateway.feed import Feed
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
+from services.gateway.limits.allowances import Allowances
+from services.gateway.limits.rates import Limiter
+from services.gateway.limits.turns import Turns
+from services.gateway.live.feed import Feed
+from services.gateway.live.streams import OpenStreams
+from services.gateway.live.tails import Tails
 from services.gateway.operations.call import Doors, Keys, SignIn
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.render_experiments import render_experiment
-from services.gateway.passwords import Passwords
-from services.gateway.posting import Poster
-from services.gateway.providers import Providers
-from services.gateway.rates import Limiter
-from services.gateway.recent import Recent
-from services.gateway.rendered import Rendered
+from services.gateway.remembered.answered import Answered
+from services.gateway.remembered.recent import Recent
+from services.gateway.remembered.rendered import Rendered
 from services.gateway.rest.openapi import API_VERSION
-from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.sign_in_file import load_sign_in
+from services.gateway.sign_in.authentication import Authenticator
+from services.gateway.sign_in.file import load_sign_in
+from services.gateway.sign_in.passwords import Passwords
+from services.gateway.sign_in.providers import Providers
 from services.gateway.store import (
     access,
     deletions as deletion_store,
@@ -45,9 +46,8 @@ from services.gateway.store import (
     ordered,
     sign_in as sessions,
 )
-from services.gateway.streams import OpenStreams
-from services.gateway.tails import Tails
-from services.gateway.turns import Turns
+from services.gateway.webhooks.posting import Poster
+from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from services.registry import events
+from services.registry.checkpoints.upkeep import Upkeep, delete_below
 from services.registry.core.checkpoint import Trigger
 from services.registry.exports import prefix_of
 from services.registry.links import INCOMING, kept_prefix
-from services.registry.log_packer import LogPacker
-from services.registry.media_retention import MediaRetention
+from services.registry.logs.packer import LogPacker
+from services.registry.media.retention import MediaRetention
 from services.registry.store import checkpoints, deleting, models
 from services.registry.store.checkpoints import OPEN
 from services.registry.store.deleting import Registered
-from services.registry.upkeep import Upkeep, delete_below
 from shared.bus import Unit, Units
 from shared.deleting import Doomed, Rows
 from shared.driver import Driver

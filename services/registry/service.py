@@ -7,32 +7,32 @@ from datetime import timedelta
 from functools import partial
 
 from services.registry import exports
-from services.registry.announcements import Announcements
-from services.registry.commits import Commits
-from services.registry.curation import Curation
+from services.registry.checkpoints.announcements import Announcements
+from services.registry.checkpoints.commits import Commits
+from services.registry.checkpoints.curation import Curation
+from services.registry.checkpoints.requests import Requests
+from services.registry.checkpoints.retention import Retention
+from services.registry.checkpoints.scrub import Scrub
+from services.registry.checkpoints.upkeep import SWEEP_EVERY, Upkeep
+from services.registry.checkpoints.verifier import Verifier
 from services.registry.deleting import Estate
 from services.registry.exportable import Points, Trials
 from services.registry.exports import Exports
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import INCOMING, Links
-from services.registry.live import Hints
-from services.registry.log_packer import LogPacker
-from services.registry.log_reader import LogReader
-from services.registry.log_shelf import LogShelf
-from services.registry.media import Media
-from services.registry.media_retention import MediaRetention
-from services.registry.packing import Packing
+from services.registry.logs.packer import LogPacker
+from services.registry.logs.reader import LogReader
+from services.registry.logs.shelf import LogShelf
+from services.registry.media.packs import Media
+from services.registry.media.retention import MediaRetention
 from services.registry.queries import Queries
-from services.registry.reports import Reports
-from services.registry.requests import Requests
-from services.registry.retention import Retention
-from services.registry.scrub import Scrub
+from services.registry.reports.live import Hints
+from services.registry.reports.packing import Packing
+from services.registry.reports.storing import Reports
 from services.registry.settings import RegistrySettings, Settings
 from services.registry.turns import SharedTurns
-from services.registry.upkeep import SWEEP_EVERY, Upkeep
 from services.registry.uploads import Uploads
-from services.registry.verifier import Verifier
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock

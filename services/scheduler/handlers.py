@@ -6,14 +6,14 @@ The cycle alone decides: what a handler stores is read again by the next leader,
 from dataclasses import dataclass
 from typing import Any
 
-from services.scheduler.booking import Booking
 from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
-from services.scheduler.editing import Editing, tell_first
-from services.scheduler.ruling import Ruling
+from services.scheduler.rulings.booking import Booking
+from services.scheduler.rulings.editing import Editing, tell_first
+from services.scheduler.rulings.ruling import Ruling
 from services.scheduler.store import workers as worker_store
 from services.scheduler.store.policies import add_pool, load_pools
 from services.scheduler.store.rows import wish_of

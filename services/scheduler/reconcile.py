@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler import late_edits
 from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
+from services.scheduler.rulings import late_edits
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.wishes import (
     load_known,

@@ -10,17 +10,17 @@ from datetime import timedelta
 
 import structlog
 
-from services.scheduler.budgets import Budgets
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
 from services.scheduler.deleting import Estate
 from services.scheduler.dispatch import Dispatch
-from services.scheduler.explaining import Explaining
 from services.scheduler.handlers import Handlers
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
 from services.scheduler.queries import Queries
+from services.scheduler.queries.explaining import Explaining
 from services.scheduler.reconcile import prune, reconcile
+from services.scheduler.rulings.budgets import Budgets
 from services.scheduler.settings import PoolSettings, Settings
 from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool

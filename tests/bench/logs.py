@@ -20,7 +20,7 @@ import psutil
 
 from services.registry.core.logs.lines import Block, Packed, Row, pack
 from services.registry.links import log_key
-from services.registry.log_shelf import LogShelf
+from services.registry.logs.shelf import LogShelf
 from services.registry.settings import RegistrySettings
 from services.registry.store import log_objects
 from services.registry.store.log_objects import Attempt, Due
@@ -35,10 +35,10 @@ from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.integration.registry.platform import Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
-from worker.journal import Journal
-from worker.logs import LogTail, TailEvents
-from worker.outputs import Output
-from worker.sources import Source
+from worker.journals.journal import Journal
+from worker.journals.logs import LogTail, TailEvents
+from worker.journals.outputs import Output
+from worker.journals.sources import Source
 
 SEED, TRIALS, EXPERIMENTS = 7, 20, 4
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))

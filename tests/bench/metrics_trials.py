@@ -26,11 +26,11 @@ from shared.garbage import collect_rarely
 from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
-from worker.journal import Journal
-from worker.line import Line
+from worker.connection.line import Line
+from worker.journals.journal import Journal
+from worker.journals.sending import report_sender
+from worker.journals.sources import Source
 from worker.ranks.records import make_record
-from worker.sending import report_sender
-from worker.sources import Source
 from worker.store import KeptRun
 
 REPORTS = 50

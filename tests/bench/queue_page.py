@@ -14,7 +14,7 @@ from services.scheduler.core.pool import OrderName, PoolPolicy
 from services.scheduler.core.trial import Needs, Wish
 from services.scheduler.core.turn import take_turn
 from services.scheduler.cycle import Term
-from services.scheduler.listing import page_of
+from services.scheduler.queries.listing import page_of
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 from shared.messages.queue import GetQueue
 from shared.messages.specs import Wanted

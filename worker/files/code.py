@@ -12,11 +12,11 @@ from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
+from worker.connection.line import Line
 from worker.files.copying import copy_folder
+from worker.files.room import used_bytes
 from worker.files.space import UNFINISHED, CacheSpace
 from worker.files.transfer import Transfer
-from worker.line import Line
-from worker.room import used_bytes
 
 _log = structlog.get_logger()
 

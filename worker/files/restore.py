@@ -15,9 +15,9 @@ from shared.cancelling import run_together
 from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
+from worker.connection.line import Line
 from worker.files.cache import FileCache
 from worker.files.transfer import FILES_AT_ONCE, Transfer
-from worker.line import Line
 
 ATTEMPTS = 2
 """So often wrong bytes may come before the registry is asked to look itself."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from worker.room import used_bytes
+from worker.files.room import used_bytes
 
 UNFINISHED = "fetch-"
 """How the folders begin in which something is being fetched, beside those of the tenants."""

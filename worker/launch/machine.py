@@ -10,9 +10,9 @@ import psutil
 from muster import wire
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
-from worker.cgroups import Cgroups
 from worker.core.network import Interface
 from worker.launch.accounts import Account
+from worker.machine.cgroups import Cgroups
 
 
 @dataclass(frozen=True, slots=True)

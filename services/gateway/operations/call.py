@@ -13,20 +13,20 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected
-from services.gateway.answered import Answered
 from services.gateway.api.base import Resource
 from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
-from services.gateway.feed import Feed, View
-from services.gateway.passwords import Passwords
-from services.gateway.providers import Providers
-from services.gateway.recent import Recent
-from services.gateway.rendered import Rendered
+from services.gateway.limits.turns import Turns
+from services.gateway.live.feed import Feed, View
+from services.gateway.live.tails import Tails
+from services.gateway.remembered.answered import Answered
+from services.gateway.remembered.recent import Recent
+from services.gateway.remembered.rendered import Rendered
 from services.gateway.settings import WebhookSection
-from services.gateway.tails import Tails
-from services.gateway.turns import Turns
+from services.gateway.sign_in.passwords import Passwords
+from services.gateway.sign_in.providers import Providers
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
 from shared.db import Database

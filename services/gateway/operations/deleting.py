@@ -19,13 +19,13 @@ from services.gateway.core.deletion import DELETION, Stage
 from services.gateway.core.grants import Place
 from services.gateway.core.permissions import Permission
 from services.gateway.deletions import begun, happened
+from services.gateway.live.telling import tell
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.deferring import deferred
 from services.gateway.operations.find import experiment_in
 from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.store import access, deletions as store, events
-from services.gateway.telling import tell
 from shared.bus import Unit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
 

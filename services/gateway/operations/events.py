@@ -19,12 +19,12 @@ from services.gateway.api.events import (
     WatchEventsRequest,
     WatchMachineEventsRequest,
 )
-from services.gateway.feed import View
+from services.gateway.live.feed import View
+from services.gateway.live.tails import Page, Told
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import Row, find_experiment
 from services.gateway.operations.render import render_event, render_machine_event
 from services.gateway.store import events as store
-from services.gateway.tails import Page, Told
 from shared.ids import SITE, TenantId
 
 E = TypeVar("E", bound=Resource)

@@ -10,11 +10,11 @@ from services.gateway.api.metrics import (
     ReportedValue,
 )
 from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_place, with_places
+from services.gateway.live.tails import Page, Told
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import Row, find_trial
 from services.gateway.operations.patience import Patience
 from services.gateway.operations.render import finite, not_finite, to_time
-from services.gateway.tails import Page, Told
 from shared.ids import TrialId
 from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
 

@@ -10,12 +10,12 @@ from muster.errors import Conflict, Rejected
 from services.gateway.api.base import MOST_LABELS
 from services.gateway.api.bulk import LabelExperimentsRequest, LabelledExperiments
 from services.gateway.api.events import EventKind
+from services.gateway.live.telling import tell
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in
 from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.store import events, experiments as store
 from services.gateway.store.events import NewEvent
-from services.gateway.telling import tell
 
 
 async def label_experiments(call: Call, request: LabelExperimentsRequest) -> LabelledExperiments:

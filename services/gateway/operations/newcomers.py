@@ -6,7 +6,7 @@ from services.gateway.api.people import UserKind
 from services.gateway.core.grants import TENANT
 from services.gateway.core.newcomers import display_name, groups_of, names_for, verified_email
 from services.gateway.operations.call import Call
-from services.gateway.sign_in_file import ProviderSection
+from services.gateway.sign_in.file import ProviderSection
 from services.gateway.store import founding, people, roles, sign_in as store
 from shared.bus import Unit
 from shared.ids import derived_id, new_id

@@ -26,7 +26,7 @@ from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered
 from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.people import user_in
-from services.gateway.passwords import Passwords, check_password
+from services.gateway.sign_in.passwords import Passwords, check_password
 from services.gateway.store import roles, sign_in as store
 from shared.bus import Unit
 from shared.ids import derived_id

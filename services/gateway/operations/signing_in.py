@@ -28,8 +28,8 @@ from services.gateway.core.newcomers import fulfils
 from services.gateway.core.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.operations.call import Call
 from services.gateway.operations.newcomers import account_of
-from services.gateway.refusals import RefusedSignIn, UnknownPerson
-from services.gateway.sign_in_file import ProviderSection
+from services.gateway.sign_in.file import ProviderSection
+from services.gateway.sign_in.refusals import RefusedSignIn, UnknownPerson
 from services.gateway.store import access, people, sign_in as store
 from shared.bus import Unit
 from shared.ids import SITE, TenantId, new_id

@@ -32,8 +32,8 @@ from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
-from services.gateway.posting import check_url
 from services.gateway.store import webhooks as store
+from services.gateway.webhooks.posting import check_url
 from shared.ids import new_id
 
 _TOLD = (Permission.WEBHOOK_MANAGE, Permission.EXPERIMENT_READ, Permission.MODEL_READ)

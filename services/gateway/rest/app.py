@@ -12,17 +12,16 @@ from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
-from services.gateway.authentication import Presented, read_bearer
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
 from services.gateway.core.masks import Include, keep
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
+from services.gateway.limits.rates import standing
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
-from services.gateway.rates import standing
-from services.gateway.recent import Recent
+from services.gateway.remembered.recent import Recent
 from services.gateway.rest.browsing import (
     check_cookie_wanted,
     page_of,
@@ -37,6 +36,7 @@ from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
 from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
+from services.gateway.sign_in.authentication import Presented, read_bearer
 from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics

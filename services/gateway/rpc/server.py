@@ -15,21 +15,21 @@ from grpc_reflection.v1alpha import reflection
 
 from muster.errors import Broken, MusterError, Rejected
 from services.gateway.api.base import Request, Resource
-from services.gateway.authentication import read_bearer
 from services.gateway.core.auditing import Origin
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.core.masks import FIELDS, Include, keep, read_mask
 from services.gateway.front import Front, Inputs
+from services.gateway.limits.rates import standing
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.operations.preconditions import tag_of_resource
-from services.gateway.rates import standing
 from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, Unreadable, readable, reader_of, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
 from services.gateway.rpc.status import status_of
 from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.sign_in.authentication import read_bearer
 from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics

@@ -1,7 +1,7 @@
 """What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
 
 from services.registry.links import Links
-from services.registry.log_reader import LogReader
+from services.registry.logs.reader import LogReader
 from services.registry.queries.checkpoints import CheckpointQueries
 from services.registry.queries.code import CodeQueries
 from services.registry.queries.lineage import LineageQueries

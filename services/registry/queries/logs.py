@@ -9,7 +9,7 @@ from uuid import UUID
 
 from services.registry.core.logs.lines import KeptLine
 from services.registry.core.logs.matching import Matcher, Wanted
-from services.registry.log_reader import (
+from services.registry.logs.reader import (
     FOUND_BYTES,
     LINE_BYTES,
     Finds_co,

@@ -1,4 +1,4 @@
-"""For how long things are kept, as a tenant and its workspaces have it; `packing`, `log_packer` and `media_retention` keep to it."""
+"""For how long things are kept, as a tenant and its workspaces have it; `reports.packing`, `logs.packer` and `media.retention` keep to it."""
 
 from services.registry.store import retention
 from services.registry.store.retention import DAYS

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.placement.labels import labels_of
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.shares import Path
-from services.scheduler.rules import ruled, rules_of
+from services.scheduler.rulings.rules import ruled, rules_of
 from services.scheduler.store.rows import Row
 from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules

@@ -8,7 +8,7 @@ import pytest
 
 from services.gateway.core.webhooks import Attempt
 from services.gateway.outward import INSIDE
-from services.gateway.posting import Poster
+from services.gateway.webhooks.posting import Poster
 from tests.integration.gateway.receiving import receiving
 
 Answers = dict[str, list[list[str]]]

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from services.gateway.outward import INSIDE
-from services.gateway.providers import Providers
-from services.gateway.sign_in_file import ProviderSection
+from services.gateway.sign_in.file import ProviderSection
+from services.gateway.sign_in.providers import Providers
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK

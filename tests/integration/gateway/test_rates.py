@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 from deploy.embedded.servers import RedisServer
 from muster.errors import Transient
 from services.gateway.core.buckets import Rate
+from services.gateway.limits.rates import Limiter, standing
 from services.gateway.operations.operation import RateClass
-from services.gateway.rates import Limiter, standing
 from shared.clock import SystemClock
 from shared.ids import TenantId
 

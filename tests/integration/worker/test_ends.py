@@ -15,7 +15,7 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import ACTION, Metadata
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
-from worker.cgroups import Bounds, claim_trees
+from worker.machine.cgroups import Bounds, claim_trees
 
 ONE = (Member(worker="w1", slots=1),)
 

@@ -15,8 +15,8 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
-from worker import environments, steps
-from worker.environments import Environments, Wish, installing_environment
+from worker.preparing import environments, steps
+from worker.preparing.environments import Environments, Wish, installing_environment
 
 USES = """
 import sys, muster, numpy

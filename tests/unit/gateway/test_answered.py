@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from muster.errors import Rejected
-from services.gateway.answered import REMEMBERED_S, Answered
+from services.gateway.remembered.answered import REMEMBERED_S, Answered
 from shared.ids import DEFAULT_TENANT, SITE, TenantId
 from shared.messages.experiments import Accepted, ValidateConfig
 from shared.messages.files import GetUploadUrl, UploadTarget

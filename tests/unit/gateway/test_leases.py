@@ -9,8 +9,8 @@ from uuid import UUID
 from hypothesis import given, strategies as st
 
 from services.gateway.core.buckets import LEASE_S, Lease, Rate
+from services.gateway.limits.rates import Limiter
 from services.gateway.operations.operation import RateClass
-from services.gateway.rates import Limiter
 from shared.clock import SystemClock
 from shared.ids import TenantId
 

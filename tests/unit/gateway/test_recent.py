@@ -10,8 +10,8 @@ import pytest
 from muster.errors import NotFound
 from services.gateway.api.base import Resource
 from services.gateway.core.changes import MOST, Changes
-from services.gateway.feed import Feed, View
-from services.gateway.recent import FRESH_S, Recent
+from services.gateway.live.feed import Feed, View
+from services.gateway.remembered.recent import FRESH_S, Recent
 from shared.clock import SystemClock
 from shared.ids import TenantId
 from shared.messages.base import Hint

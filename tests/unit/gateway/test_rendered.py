@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from services.gateway import rendered
 from services.gateway.api.base import Resource
-from services.gateway.rendered import Rendered
+from services.gateway.remembered import rendered
+from services.gateway.remembered.rendered import Rendered
 
 
 class Shown(Resource):

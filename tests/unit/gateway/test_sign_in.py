@@ -9,8 +9,8 @@ import pytest
 from muster.errors import Rejected
 from services.gateway.core import tickets
 from services.gateway.core.newcomers import fulfils, groups_of, names_for, verified_email
-from services.gateway.passwords import Passwords, check_password
-from services.gateway.sign_in_file import load_sign_in
+from services.gateway.sign_in.file import load_sign_in
+from services.gateway.sign_in.passwords import Passwords, check_password
 from shared import jwts
 from shared.jwts import Expected, NotValid
 from tests.support.issuer import SigningKey, bad_tokens, unsigned

@@ -11,8 +11,8 @@ import pytest
 
 from muster.errors import Transient
 from services.gateway.api.events import Event, EventKind
-from services.gateway.feed import Feed, View
-from services.gateway.tails import KEPT, Page, Tail, Tails, Told, Waiting
+from services.gateway.live.feed import Feed, View
+from services.gateway.live.tails import KEPT, Page, Tail, Tails, Told, Waiting
 from shared.ids import TenantId
 
 TENANT = TenantId(UUID(int=1))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.gateway.together import Together
+from services.gateway.remembered.together import Together
 
 
 class Work:

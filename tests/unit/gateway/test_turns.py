@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from services.gateway.turns import Turns
+from services.gateway.limits.turns import Turns
 from shared.ids import TenantId
 
 ONE, OTHER = TenantId(UUID(int=1)), TenantId(UUID(int=2))

@@ -27,7 +27,7 @@ from services.gateway.core.webhooks import (
     plan_intents,
     read_events,
 )
-from services.gateway.posting import check_url
+from services.gateway.webhooks.posting import check_url
 from shared.errors import Broken, Rejected
 from shared.messages import experiments
 from tests.support.addresses import INSIDE_HOSTS

@@ -9,8 +9,8 @@ import pytest
 from services.registry.core.logs.grams import Grams, asked_hashes
 from services.registry.core.logs.lines import Block, Packed, Row, pack
 from services.registry.links import log_key
-from services.registry.log_contents import PAGE_BYTES, LogContents
-from services.registry.log_shelf import LogShelf
+from services.registry.logs.contents import PAGE_BYTES, LogContents
+from services.registry.logs.shelf import LogShelf
 from services.registry.store.log_objects import StoredObject
 from shared.clock import SystemClock
 from shared.objects.directory import DirectoryObjects

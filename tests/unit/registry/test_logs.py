@@ -17,7 +17,7 @@ from services.registry.core.logs.grams import (
 )
 from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
 from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
-from services.registry.log_reader import Found, Search, search_parts
+from services.registry.logs.reader import Found, Search, search_parts
 from services.registry.store.log_objects import StoredObject
 from shared.errors import Rejected
 

@@ -3,10 +3,10 @@
 import asyncio
 from datetime import timedelta
 
-from services.scheduler import foreseeing
 from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.foreseeing import foresee, with_starts
-from services.scheduler.listing import page_of
+from services.scheduler.queries import foreseeing
+from services.scheduler.queries.foreseeing import foresee, with_starts
+from services.scheduler.queries.listing import page_of
 from shared.messages.queue import GetQueue, QueuePage
 from tests.unit.scheduler.test_forecast import served
 from tests.unit.scheduler.test_listing import term_of

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from services.scheduler.cycle import Cycle
-from services.scheduler.late_edits import Rules
 from services.scheduler.reconcile import take_up_rules
+from services.scheduler.rulings.late_edits import Rules
 from tests.unit.scheduler.world import POOL, World
 
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler import sifting
 from services.scheduler.core.explain.places import ahead
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import Term
-from services.scheduler.listing import page_of
+from services.scheduler.queries import sifting
+from services.scheduler.queries.listing import page_of
 from shared.errors import Rejected
 from shared.ids import TrialId
 from shared.messages.queue import GetQueue, QueueEntry

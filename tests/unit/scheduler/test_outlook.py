@@ -3,9 +3,9 @@
 import pytest
 
 from muster.errors import Rejected
-from services.scheduler import outlook as telling
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.outlook import outlook
+from services.scheduler.queries import outlook as telling
+from services.scheduler.queries.outlook import outlook
 from shared.ids import WorkerId
 from shared.messages.plans import Outlook
 from shared.messages.pools import PoolView

@@ -6,7 +6,7 @@ from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.indexes import open_pools
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.validating import validate_placement
+from services.scheduler.queries.validating import validate_placement
 from shared.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.queue import ValidatePlacement

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from shared.ids import RunId, WorkerId
-from worker.cgroups import Bounds, Cgroups, claim_trees, open_cgroups
+from worker.machine.cgroups import Bounds, Cgroups, claim_trees, open_cgroups
 
 RUN = RunId(UUID(int=7))
 BOUNDS = Bounds(memory_bytes=1000, processes=20)

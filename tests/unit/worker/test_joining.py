@@ -8,8 +8,8 @@ import pytest
 from muster.errors import Rejected
 from shared.messages.workers import Credentials
 from shared.version import check_fits
-from worker.identity import is_good, load_badge
-from worker.joining import KEPT, Given, Joining, join_here, resolve, systemd_unit
+from worker.connection.identity import is_good, load_badge
+from worker.connection.joining import KEPT, Given, Joining, join_here, resolve, systemd_unit
 
 URL = "http://127.0.0.1:8080"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

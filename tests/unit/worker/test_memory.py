@@ -12,7 +12,7 @@ from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
 from worker.core.run import LocalRun
 from worker.core.seats import Seat
 from worker.core.state import RunState
-from worker.kernel import MemoryKills
+from worker.machine.kernel import MemoryKills
 
 RUN = replace(
     LocalRun(

@@ -12,7 +12,7 @@ import pytest
 from shared import telemetry
 from shared.ids import RunId
 from shared.settings import TelemetrySettings
-from worker.phases import Phases
+from worker.running.phases import Phases
 
 TRACE = "ab" * 16
 BEGAN = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from muster.runtime.family import running_processes
 from muster.wire.timing import Timing, read_profiled, read_timings
 from worker.core.profile import GpuUse, Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.sight import LocalProcesses
-from worker.gpus import NoGpus, NvidiaGpus, open_gpus
+from worker.machine.gpus import NoGpus, NvidiaGpus, open_gpus
 
 IDLE = Usage(100.0, 2, 10.0, 5_000, 0, 0, 0, 0)
 SECOND = 10**9

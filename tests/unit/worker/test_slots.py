@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.slots import read_gpus
+from worker.machine.slots import read_gpus
 
 LISTING = """0, GPU-aaa, NVIDIA H200, 143771
 1, GPU-bbb, NVIDIA H200, 143771

@@ -1,0 +1,1 @@
+"""What has just happened, for whoever waits for it."""

@@ -1,0 +1,1 @@
+"""What was found a moment ago, as long as it still holds."""

@@ -1,0 +1,1 @@
+"""Telling addresses that tenants named what has happened."""

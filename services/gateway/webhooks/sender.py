@@ -1,0 +1,155 @@
+"""Sends what webhooks are to be told: each replica takes some, a slow target holds up nobody else's, and what fails is tried again until it is given up."""
+
+import asyncio
+import random
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from services.gateway.core.forms import render_body
+from services.gateway.core.sealing import unseal
+from services.gateway.core.signing import sign
+from services.gateway.core.webhooks import Attempt, Outcome, Patience, choose_lanes, outcome_of
+from services.gateway.settings import WebhookSection
+from services.gateway.store import deliveries as store
+from services.gateway.webhooks.posting import Poster
+from shared.cancelling import see_ended
+from shared.clock import Clock
+from shared.db import Database
+from shared.driver import Row
+from shared.errors import Broken, MusterError
+from shared.loops import repeat
+from shared.telemetry import metrics
+
+EVERY = timedelta(seconds=30)
+"""So late is found, at the worst, what another replica left behind that ended; all else is looked for when it is due."""
+_AGAIN_S = 1.0
+AT_ONCE = 4
+"""So many requests are open to one webhook."""
+LANES, LANES_OF_TENANT = 64, 16
+"""So many webhooks are sent to at once, of all tenants and of one."""
+_LEASE_MARGIN_S = 20.0
+_END_S = 3.0
+_log = structlog.get_logger()
+
+
+class Sender:
+    """The loop of one replica, and its lanes: a lane sends a few deliveries to one webhook."""
+
+    def __init__(
+        self,
+        database: Database,
+        poster: Poster,
+        key: bytes,
+        clock: Clock,
+        settings: WebhookSection,
+    ) -> None:
+        self._database = database
+        self._poster = poster
+        self._key = key
+        self._clock = clock
+        self._patience = Patience(
+            timedelta(seconds=settings.first_pause_s),
+            timedelta(seconds=settings.longest_pause_s),
+            timedelta(seconds=settings.give_up_after_s),
+        )
+        self._lease = timedelta(seconds=settings.timeout_s + _LEASE_MARGIN_S)
+        self._random = random.Random()
+        self._due = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._lanes: dict[UUID, tuple[UUID, asyncio.Task[None]]] = {}
+
+    def wake(self) -> None:
+        """Something is due; what was committed by another replica wakes that one."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Until `stop`. What is then still open is taken up by another replica, or at the next start, when its lease is over."""
+        looking = asyncio.create_task(repeat(self._look, EVERY, self._due))
+        try:
+            await self._stopping.wait()
+        finally:
+            looking.cancel()
+            lanes = {task for _, task in self._lanes.values()}
+            if lanes and self._stopping.is_set():
+                await asyncio.wait(lanes, timeout=_END_S)
+            for task in lanes:
+                task.cancel()
+            await see_ended({looking, *lanes})
+
+    async def stop(self) -> None:
+        """Begins nothing more."""
+        self._stopping.set()
+
+    async def _look(self) -> timedelta | None:
+        """Begins lanes for the webhooks that something is due for; returns after how long more is."""
+        now = self._clock.now()
+        async with self._database.system_statements() as connection:
+            waiting, next_at = await store.find_waiting(connection, now)
+        running = {webhook: tenant for webhook, (tenant, _) in self._lanes.items()}
+        for webhook, tenant in choose_lanes(waiting, running, LANES, LANES_OF_TENANT):
+            task = asyncio.create_task(self._lane(webhook))
+            self._lanes[webhook] = tenant, task
+            task.add_done_callback(lambda _, webhook=webhook: self._leave(webhook))  # type: ignore[misc]
+        return next_at - now if next_at is not None else None
+
+    def _leave(self, webhook: UUID) -> None:
+        self._lanes.pop(webhook, None)
+        self.wake()
+
+    async def _lane(self, webhook: UUID) -> None:
+        try:
+            async with self._database.system_statements() as connection:
+                taken = await store.take(connection, webhook, self._clock.now(), self._lease, AT_ONCE)
+            await asyncio.gather(*map(self._deliver, taken))
+        except MusterError as error:
+            # The lease ends by itself, and the delivery is due again.
+            _log.warning("a webhook could not be served", webhook=str(webhook), error=str(error))
+            await asyncio.sleep(_AGAIN_S)
+        except Exception:  # noqa: BLE001 - one lane must not end the others
+            _log.exception("a webhook's lane failed", webhook=str(webhook))
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _deliver(self, taken: Row) -> None:
+        began_s = self._clock.monotonic()
+        attempt = await self._attempt(taken)
+        now = self._clock.now()
+        tried = taken["attempts"] - taken["attempts_before"]
+        outcome = outcome_of(
+            attempt,
+            tried,
+            taken["began_at"],
+            now,
+            self._patience,
+            self._random.random(),
+        )
+        if taken["is_test"] and outcome.state == "waiting":
+            outcome = Outcome("dead")
+        async with self._database.system() as connection:
+            is_ours = await store.save_outcome(connection, taken, attempt, outcome, now)
+            if is_ours and attempt.is_unwanted:
+                await store.disable_webhook(connection, taken["webhook"])
+        metrics.observe("gateway", "webhook", outcome.state, self._clock.monotonic() - began_s)
+        if outcome.state != "delivered":
+            _log.info(
+                "a webhook was not delivered", webhook=str(taken["webhook"]), delivery=str(taken["id"]),
+                attempt=tried, status=attempt.status, error=attempt.error, state=outcome.state,
+            )  # fmt: skip
+
+    async def _attempt(self, taken: Row) -> Attempt:
+        now = self._clock.now()
+        context = taken["webhook"].bytes
+        sealed: list[Any] = [taken["secret"]]
+        if taken["previous_until"] is not None and taken["previous_until"] > now:
+            sealed.append(taken["previous_secret"])
+        try:
+            url = unseal(self._key, context + b"url", taken["url"])
+            secrets = [unseal(self._key, context + b"secret", one) for one in sealed]
+        except Broken:
+            return Attempt(error="address and secret cannot be read; set the address and rotate the secret")
+        media_type, body = render_body(taken["form"], taken["event"])
+        headers = sign(secrets, str(taken["id"]), int(now.timestamp()), body)
+        headers |= {"Content-Type": media_type, "User-Agent": "Muster-Webhooks/1"}
+        return await self._poster.post(url, headers, body)

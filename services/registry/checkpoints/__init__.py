@@ -1,0 +1,1 @@
+"""A checkpoint's way: announced, sent, verified, committed, looked after, collected."""

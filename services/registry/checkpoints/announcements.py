@@ -1,0 +1,156 @@
+"""Checkpoints on their way in: announced with their files, which get signed URLs. Neighbour: `commits`, which judges what was sent."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from services.registry import fences
+from services.registry.checkpoints.commits import NO_PART, STALE, give_up, is_of
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
+from services.registry.core.names import refuse_manifest
+from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.facts import Facts
+from services.registry.links import Links, bound_key, upload_key
+from services.registry.room import refuse_contents
+from services.registry.store import checkpoints, manifests, objects
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
+from services.registry.store.objects import content_of
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Conflict, Rejected
+from shared.ids import TenantId, WorkerId
+from shared.messages.checkpoints import ManifestPage, Upload, UploadLinks
+from shared.messages.files import FileEntry
+from shared.messages.runs import AllocationFacts
+from shared.objects.binding import Binding
+
+
+class Announcements:
+    """Answers `wrq.v1.<worker>.upload`."""
+
+    def __init__(self, units: Units, facts: Facts, links: Links, binding: Binding) -> None:
+        self._units = units
+        self._facts = facts
+        self._links = links
+        self._binding = binding
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {Upload: self.on_upload}
+
+    async def on_upload(self, ask: Ask, query: Upload) -> UploadLinks:
+        """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
+        page = query.page or ManifestPage(files=query.files, parts=query.parts)
+        if page.files or not page.parts:
+            _check(page.files)
+        facts = await self._facts.of(query.run_id, ask.worker)
+        for worker in page.parts:
+            facts = await self._facts.of(query.run_id, worker)
+        is_bound = query.takes_headers and await self._binding.holds()
+        async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            run, _ = await fences.locked_run(unit, facts)
+            checkpoint = await _announced(unit, facts, query)
+            if run.fence.is_stale:
+                await give_up(unit, checkpoint, Trigger.fenced, STALE)
+                return UploadLinks(files=(), state="abandoned", reason=STALE)
+            if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
+                return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
+            if not has_part(checkpoint.parts, ask.worker):
+                return UploadLinks(files=(), state="abandoned", reason=NO_PART)
+            waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query.step, page.parts)
+            others = await _sent_before(unit, checkpoint, ask.worker, page) if query.page else []
+            contents = [*map(content_of, page.files), *map(content_of, others)]
+            if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
+                await give_up(unit, checkpoint, Trigger.over_quota, full)
+                return UploadLinks(files=(), state="abandoned", reason=full)
+            known = await objects.find_known(unit.connection, map(content_of, page.files))
+            files = [
+                File(
+                    entry.path,
+                    ask.worker,
+                    known.get((entry.sha256, entry.size_bytes))
+                    or self._place(checkpoint, ask.worker, entry, is_bound=is_bound),
+                    entry.size_bytes,
+                    entry.sha256,
+                )
+                for entry in page.files
+            ]
+            await manifests.save_files(
+                unit.connection, facts.tenant, checkpoint.id, ask.worker, [*files, *others]
+            )
+            await checkpoints.move_checkpoint(
+                unit.connection,
+                checkpoint,
+                Trigger.urls_signed,
+                unit.now,
+                waits_for=waits_for,
+            )
+        links, following = self._links.write_files(files, partial(is_of, checkpoint), query.first)
+        return UploadLinks(files=links, next=following)
+
+    def _place(self, checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
+        """Where a file goes: at once to where it stays, if the store holds its sender to its content. One in parts is joined first."""
+        if is_bound and entry.size_bytes <= self._links.part_bytes:
+            return bound_key(checkpoint.tenant, checkpoint.id, entry)
+        return upload_key(checkpoint.tenant, checkpoint.id, worker, entry)
+
+
+def _check(files: Sequence[FileEntry | File]) -> None:
+    if refusal := refuse_manifest([(one.path, one.size_bytes, one.sha256) for one in files]):
+        raise Rejected(refusal.code, refusal.reason, place="files")
+
+
+async def _sent_before(
+    unit: Unit, checkpoint: Checkpoint, worker: WorkerId, page: ManifestPage
+) -> list[File]:
+    """The files of the other pages. Raises Rejected where they are no manifest together."""
+    here = {entry.path for entry in page.files}
+    files = (await manifests.load_files(unit.connection, [checkpoint.id]))[checkpoint.id]
+    others = [file for file in files if file.worker == worker and file.path not in here]
+    _check([*page.files, *others])
+    return others
+
+
+async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Checkpoint:
+    """The checkpoint's locked row, made when this is the first that is heard of it."""
+    for _ in range(2):
+        found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
+        if found is not None:
+            if found.run != facts.run_id or found.number != query.number:
+                raise Conflict(
+                    "checkpoint_taken", f"checkpoint {query.checkpoint_id} is another one of this platform"
+                )
+            return found
+        row = {
+            "id": query.checkpoint_id,
+            "tenant": facts.tenant,
+            "experiment": facts.experiment_id,
+            "trial": facts.trial_id,
+            "run": facts.run_id,
+            "run_number": facts.run_number,
+            "token": facts.token,
+            "number": query.number,
+            "step": query.step,
+            "created_at": unit.now,
+            "changed_at": unit.now,
+        }
+        if not await checkpoints.insert_checkpoint(unit.connection, row):
+            break
+    raise Conflict("checkpoint_taken", f"run {facts.run_id} has another checkpoint of number {query.number}")
+
+
+async def _waits_for(
+    unit: Unit,
+    checkpoint: Checkpoint,
+    facts: AllocationFacts,
+    worker: WorkerId,
+    step: int,
+    parts: Sequence[WorkerId],
+) -> list[str]:
+    """The workers whose parts are to be committed after this announcement."""
+    if worker == facts.chief and checkpoint.parts is None:
+        whose = parts or (worker,)
+        sent = await checkpoints.save_parts(unit.connection, checkpoint, step, whose)
+        return awaited_by_chief(whose, worker, sent, checkpoint.waits_for)
+    is_first = checkpoint.state is State.announced
+    return awaited_by_member(parts, facts.chief, worker, None if is_first else checkpoint.waits_for)

@@ -1,0 +1,193 @@
+"""Checkpoints on their way in: what was sent to signed URLs is committed whole. Neighbour: `announcements`, which signs them."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from services.registry import events, fences
+from services.registry.checkpoints.verifier import Taken, Verifier
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
+from services.registry.core.marks import FIRST_RECORD, has_reached
+from services.registry.core.metadata import refuse_metadata
+from services.registry.core.parts import has_part
+from services.registry.facts import Facts
+from services.registry.links import is_awaited
+from services.registry.room import refuse_contents
+from services.registry.store import checkpoints, manifests, objects, storage, workspaces
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
+from services.registry.store.objects import content_of
+from services.registry.store.reports import load_next
+from shared import faults
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import NotFound, Rejected, Transient
+from shared.ids import TenantId
+from shared.messages.checkpoints import CommitCheckpoint, Committed
+from shared.messages.runs import AllocationFacts
+
+AFTER_VERIFY = faults.register("registry.after_verify")
+ATTEMPTS = 3
+"""So often an upload may not fit its manifest; then the checkpoint is corrupt."""
+VERIFY_WAIT_S = 3.0
+MARK_RETRY_S = 0.1
+PARTS_RETRY_S = 0.5
+PARTS_WITHIN = timedelta(minutes=5)
+"""So long the parts of a checkpoint may be apart: a worker that is lost never sends its own, and later checkpoints wait behind."""
+NO_PART = "rank 0's machine says that its gang has no files on this one"
+STALE = "a later run of the trial was granted, or this one was given up"
+
+
+class Commits:
+    """Answers `wrq.v1.<worker>.commit`."""
+
+    def __init__(self, units: Units, facts: Facts, verifier: Verifier) -> None:
+        self._units = units
+        self._facts = facts
+        self._verifier = verifier
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {CommitCheckpoint: self.on_commit}
+
+    async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
+        """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
+        if refusal := refuse_metadata(query.metadata):
+            raise Rejected(refusal.code, refusal.reason, place="metadata")
+        facts = await self._facts.of(query.run_id, ask.worker)
+        tenant = TenantId(facts.tenant)
+        async with self._units.tenant(tenant) as unit:
+            begun = await self._begin_commit(unit, facts, ask, query)
+            if isinstance(begun, Committed):
+                return begun
+            files = (await manifests.load_files(unit.connection, [begun.id]))[begun.id]
+        try:
+            taken = await self._verifier.take(begun, files, VERIFY_WAIT_S)
+        except Transient as error:
+            return Committed(state="uploading", retry_after_s=error.retry_after_s, reason=error.message)
+        faults.point(AFTER_VERIFY)
+        async with self._units.tenant(tenant) as unit:
+            committed = await self._end_commit(unit, facts, begun, taken)
+            kept = {file.key for file in (await manifests.load_files(unit.connection, [begun.id]))[begun.id]}
+        self._verifier.drop_upload((*_awaited(begun, files), *taken.files), kept)
+        return committed
+
+    async def _begin_commit(
+        self, unit: Unit, facts: AllocationFacts, ask: Ask, query: CommitCheckpoint
+    ) -> Checkpoint | Committed:
+        """The checkpoint, ready to be verified; or the answer, when there is one already."""
+        run, _ = await fences.locked_run(unit, facts)
+        checkpoint = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
+        if checkpoint is None or checkpoint.run != facts.run_id:
+            raise NotFound(
+                f"checkpoint {query.checkpoint_id} of run {query.run_id}", hint="ask for its upload first"
+            )
+        if checkpoint.state not in (State.uploading, State.committing):
+            return _committed(checkpoint)
+        if not has_part(checkpoint.parts, ask.worker):
+            return Committed(state="abandoned", reason=NO_PART)
+        if run.fence.is_stale:
+            return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
+        if not has_reached(await _next_report(unit, facts, ask), query.after_report):
+            return Committed(
+                state="uploading",
+                retry_after_s=MARK_RETRY_S,
+                reason="the reports before it are not committed yet",
+            )
+        sent = await manifests.count_files(unit.connection, checkpoint.id, ask.worker)
+        if query.files not in (None, sent):
+            return Committed(
+                state="uploading",
+                reason=f"{sent} of its {query.files} files were announced; announce it again",
+            )
+        missing = sorted(set(checkpoint.waits_for) - {ask.worker})
+        metadata = {**checkpoint.metadata, **query.metadata}
+        is_taken_anew = not missing and not self._verifier.is_taking(checkpoint)
+        await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
+        if missing and unit.now - checkpoint.changed_at > PARTS_WITHIN:
+            reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
+            return _committed(await give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
+        if missing:
+            return Committed(
+                state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
+            )
+        return await checkpoints.move_checkpoint(unit.connection, checkpoint, Trigger.commit_asked, unit.now)
+
+    async def _end_commit(
+        self, unit: Unit, facts: AllocationFacts, begun: Checkpoint, taken: Taken
+    ) -> Committed:
+        """Judge under the locks what was read without them: fence and manifest may have changed meanwhile."""
+        run, _ = await fences.locked_run(unit, facts)
+        checkpoint = await checkpoints.load_checkpoint(unit.connection, begun.id, lock=True)
+        if checkpoint is None:
+            raise NotFound(f"checkpoint {begun.id}")
+        if checkpoint.state is not State.committing:
+            return _committed(checkpoint)
+        if run.fence.is_stale:
+            return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
+        if checkpoint.version != begun.version:
+            return Committed(
+                state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
+            )
+        if taken.lost:
+            await objects.save_damaged(unit.connection, taken.lost)
+        if taken.mismatch is not None:
+            return await _refuse(unit, checkpoint, taken.mismatch)
+        files = (await manifests.load_files(unit.connection, [checkpoint.id]))[checkpoint.id]
+        contents = map(content_of, files)
+        if full := await refuse_contents(
+            unit, checkpoint.tenant, checkpoint.experiment, contents, is_final=True
+        ):
+            return _committed(await give_up(unit, checkpoint, Trigger.over_quota, full))
+        return _committed(await _keep(unit, checkpoint, taken.files))
+
+
+def is_of(checkpoint: Checkpoint, file: File) -> bool:
+    return is_awaited(checkpoint.tenant, checkpoint.id, file.key)
+
+
+def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:
+    return [file for file in files if is_of(checkpoint, file)]
+
+
+async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
+    if not CHECKPOINT.moves(checkpoint.state, trigger):
+        return checkpoint
+    moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
+    unit.emit(events.checkpoint_event(moved))
+    return moved
+
+
+async def _keep(unit: Unit, checkpoint: Checkpoint, copies: Sequence[File]) -> Checkpoint:
+    """Saved: its copies are the tenant's objects, but for contents that came by another way meanwhile."""
+    kept, new_bytes = await objects.save_objects(unit.connection, checkpoint.tenant, copies, unit.now)
+    await manifests.save_keys(unit.connection, checkpoint.id, kept)
+    await storage.add_used(unit.connection, checkpoint.tenant, new_bytes)
+    if (workspace := await workspaces.find_workspace(unit.connection, checkpoint.experiment)) is not None:
+        await workspaces.hold(unit.connection, checkpoint.tenant, workspace, checkpoint.id)
+    # A copy that does not count is dropped soon; where that fails, it is looked for when the checkpoint goes.
+    is_clean = (checkpoint.takes, checkpoint.attempts) == (1, 0) and kept == list(copies)
+    saved = await checkpoints.move_checkpoint(
+        unit.connection, checkpoint, Trigger.verified, unit.now, reason=None, is_clean=is_clean
+    )
+    unit.emit(events.checkpoint_event(saved))
+    return saved
+
+
+async def _refuse(unit: Unit, checkpoint: Checkpoint, mismatch: str) -> Committed:
+    """Back to uploading, or corrupt when it has not fitted too often."""
+    attempts = checkpoint.attempts + 1
+    trigger = Trigger.given_up if attempts >= ATTEMPTS else Trigger.mismatched
+    moved = await checkpoints.move_checkpoint(
+        unit.connection, checkpoint, trigger, unit.now, reason=mismatch, attempts=attempts
+    )
+    if moved.state is State.corrupt:
+        unit.emit(events.checkpoint_event(moved))
+    return _committed(moved)
+
+
+async def _next_report(unit: Unit, facts: AllocationFacts, ask: Ask) -> int:
+    return await load_next(unit.connection, facts.run_id, ask.worker, "reports") or FIRST_RECORD
+
+
+def _committed(checkpoint: Checkpoint) -> Committed:
+    return Committed(state=PUBLIC[checkpoint.state], reason=checkpoint.reason)

@@ -1,0 +1,168 @@
+"""What people do with checkpoints: say things about them, have them read, delete and collect them.
+
+Each request is whole in one transaction or says why it is not, and asked again it changes nothing more (decision 0109).
+"""
+
+import asyncio
+from dataclasses import asdict, replace
+
+from services.registry.checkpoints.retention import Retention, let_go
+from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.core.collect import Verdict
+from services.registry.core.metadata import merge_metadata, refuse_metadata
+from services.registry.queries.checkpoints import load_view
+from services.registry.store import checkpoints, collection, objects, storage, workspaces
+from services.registry.store.checkpoints import Checkpoint
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Conflict, NotFound, Rejected
+from shared.ids import CheckpointId, TrialId
+from shared.messages.checkpoints import (
+    CheckpointView,
+    CollectCheckpoints,
+    Collected,
+    CollectedCheckpoint,
+    DeleteCheckpoint,
+    EditCheckpoint,
+    GetStorage,
+    RetentionPolicy,
+    StorageUse,
+    VerificationAsked,
+    VerifyCheckpoints,
+    WorkspaceUse,
+)
+
+COUNTS = {"save_experiment_best", "save_trial_best", "save_trial_latest"}
+SHOWN = 200
+"""So many of those that go are named; the rest is counted."""
+_HELD = {
+    Verdict.registered: ("checkpoint_registered", "a model version refers to it", "delete the version first"),
+    Verdict.pinned: (
+        "checkpoint_in_use",
+        "a trial that is not over goes on from it",
+        "wait for the trial's end, or for its next checkpoint",
+    ),
+}
+
+
+class Curation:
+    """Answers `qry.v1.registry.edit_checkpoint`, `.verify_checkpoints`, `.delete_checkpoint`, `.collect_checkpoints`, `.storage`."""
+
+    def __init__(self, units: Units, retention: Retention, asked: asyncio.Event) -> None:
+        """`asked` is set when files are to be read before all others."""
+        self._units = units
+        self._asked = asked
+        self._retention = retention
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {
+            EditCheckpoint: self.on_edit,
+            VerifyCheckpoints: self.on_verify,
+            DeleteCheckpoint: self.on_delete,
+            CollectCheckpoints: self.on_collect,
+            GetStorage: self.on_storage,
+        }
+
+    async def on_edit(self, ask: Ask, query: EditCheckpoint) -> CheckpointView:
+        """Merge metadata by its top-level keys."""
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await _locked(unit, query.checkpoint_id)
+            merged = merge_metadata(found.metadata, query.metadata)
+            if refusal := refuse_metadata(merged):
+                raise Rejected(refusal.code, refusal.reason, place="metadata")
+            await checkpoints.save_metadata(unit.connection, found.id, merged)
+            return await load_view(unit, found.id)
+
+    async def on_verify(self, ask: Ask, query: VerifyCheckpoints) -> VerificationAsked:
+        """Put files before all others that are read; the outcome is `verified_at`, or the state `corrupt` with its event."""
+        async with self._units.tenant(ask.tenant) as unit:
+            if query.is_waiting and query.experiment_id is not None:
+                files, size_bytes = await objects.load_waiting(unit.connection, query.experiment_id)
+                return VerificationAsked(checkpoints=0, files=files, size_bytes=size_bytes)
+            if query.checkpoint_id is not None:
+                found = await _locked(unit, query.checkpoint_id)
+                _refuse_unsaved(found)
+                wanted = [found.id]
+            elif query.experiment_id is not None:
+                wanted = await collection.load_saved(unit.connection, query.experiment_id)
+            else:
+                raise Rejected("bad_request", "name a checkpoint or an experiment")
+            files, size_bytes = await objects.ask_to_verify(unit.connection, wanted, unit.now)
+        self._asked.set()
+        return VerificationAsked(checkpoints=len(wanted), files=files, size_bytes=size_bytes)
+
+    async def on_delete(self, ask: Ask, query: DeleteCheckpoint) -> CheckpointView:
+        """Have one go by a person's word; refused for what is registered, in use, or still being uploaded."""
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await _locked(unit, query.checkpoint_id)
+        if found.state in (State.announced, State.uploading, State.committing):
+            raise Conflict(
+                "checkpoint_uploading",
+                f"checkpoint {found.id} is being uploaded",
+                hint="wait until it is saved",
+            )
+        if found.state not in (State.deleting, State.deleted):
+            # Those not saved are needed by nobody.
+            held = (
+                await self._retention.why_kept(ask.tenant, found.id) if found.state is State.saved else None
+            )
+            async with self._units.tenant(ask.tenant) as unit:
+                if held is None and not await let_go(unit, [found.id], "deleted by a person"):
+                    held = await self._retention.why_kept(ask.tenant, found.id)
+            if held is not None:
+                code, why, hint = _HELD[held]
+                raise Conflict(code, f"checkpoint {found.id} stays: {why}", hint=hint)
+        async with self._units.tenant(ask.tenant) as unit:
+            return await load_view(unit, found.id)
+
+    async def on_collect(self, ask: Ask, query: CollectCheckpoints) -> Collected:
+        """Have go what an experiment's rule does not keep, and say what and how much; a dry run says it only."""
+        given = query.model_dump(include=COUNTS, exclude_none=True)
+        async with self._units.tenant(ask.tenant) as unit:
+            due = await collection.load_experiment(unit.connection, query.experiment_id)
+            if due is None:
+                raise NotFound(f"experiment {query.experiment_id}")
+            due = replace(due, policy=replace(due.policy, **given))
+            if given and not query.dry_run:
+                await collection.save_policy(unit.connection, due.experiment, due.policy)
+        found = await self._retention.collect(due, dry_run=query.dry_run)
+        async with self._units.tenant(ask.tenant) as unit:
+            going = await collection.load_sizes(unit.connection, found.going)
+        return Collected(
+            policy=RetentionPolicy(**asdict(due.policy)),
+            dry_run=query.dry_run,
+            count=len(going),
+            size_bytes=sum(one.size_bytes for one in going),
+            freed_bytes=found.freed_bytes,
+            checkpoints=tuple(
+                CollectedCheckpoint(
+                    checkpoint_id=CheckpointId(one.id),
+                    trial_id=TrialId(one.trial),
+                    step=one.step,
+                    size_bytes=one.size_bytes,
+                )
+                for one in going[:SHOWN]
+            ),
+            kept=found.kept,
+        )
+
+    async def on_storage(self, ask: Ask, query: GetStorage) -> StorageUse:
+        """What the tenant and its workspaces store, and what they may."""
+        async with self._units.tenant(ask.tenant) as unit:
+            stored = await storage.load_stored(unit.connection, ask.tenant)
+            found = await workspaces.load_all(unit.connection)
+        of_workspaces = tuple(WorkspaceUse(workspace=one.workspace, **asdict(one.stored)) for one in found)
+        return StorageUse(**asdict(stored), workspaces=of_workspaces)
+
+
+async def _locked(unit: Unit, checkpoint: CheckpointId) -> Checkpoint:
+    found = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
+    if found is None:
+        raise NotFound(f"checkpoint {checkpoint}")
+    return found
+
+
+def _refuse_unsaved(found: Checkpoint) -> None:
+    if found.state is not State.saved:
+        raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")

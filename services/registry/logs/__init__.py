@@ -1,0 +1,1 @@
+"""Lines of ranks: packed into objects, looked through wherever they lie."""

@@ -1,0 +1,149 @@
+"""Media on their way in: packs sent to signed URLs, verified by the store as they come or else read back, and only then catalogued.
+
+Intent first (`sending`), then the object, then one transaction in which the pack is numbered, its pieces are listed and its bytes
+counted. What nobody commits goes with its intent (`retention`).
+"""
+
+import asyncio
+import hashlib
+from uuid import UUID
+
+from services.registry import fences
+from services.registry.core.media import choose_kept, refuse_pack
+from services.registry.facts import Facts
+from services.registry.links import Links, incoming_key, media_key
+from services.registry.room import refuse_bytes
+from services.registry.store import media, storage, workspaces
+from services.registry.store.media import Pack
+from shared import faults
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.driver import Driver
+from shared.errors import Conflict, NotFound, Rejected
+from shared.ids import TenantId, WorkerId, derived_id
+from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
+from shared.messages.runs import AllocationFacts
+from shared.objects import Digest, ObjectStore, read_all
+from shared.objects.binding import Binding
+
+AT_ONCE = 4
+"""So many packs are in memory at a time, each of 24 MiB at most."""
+AFTER_PUT = faults.register("registry.after_media_put")
+
+
+class Media:
+    """Answers `wrq.v1.<worker>.send_media` and `.commit_media`."""
+
+    def __init__(
+        self, units: Units, facts: Facts, links: Links, objects: ObjectStore, binding: Binding
+    ) -> None:
+        self._units = units
+        self._facts = facts
+        self._links = links
+        self._objects = objects
+        self._binding = binding
+        self._free = asyncio.Semaphore(AT_ONCE)
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {SendMedia: self.on_send, CommitMedia: self.on_commit}
+
+    async def on_send(self, ask: Ask, query: SendMedia) -> MediaTarget:
+        """Sign one PUT for a pack, unless it is kept already or there is no room; repeatable."""
+        if refusal := refuse_pack(query.size_bytes, query.sha256):
+            raise Rejected(refusal.code, refusal.reason)
+        facts = await self._facts.of(query.run_id, ask.worker)
+        is_bound = query.takes_headers and await self._binding.holds()
+        async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            await fences.locked_run(unit, facts)
+            if full := await refuse_bytes(unit, facts.tenant, facts.experiment_id, query.size_bytes):
+                return MediaTarget(refused=full)
+            pack_id = _pack_id(ask.worker, query)
+            pack = await media.begin_pack(
+                Driver.of(unit.connection), pack_id, facts, query.size_bytes, query.sha256, unit.now
+            )
+        if pack is None or (pack.run, pack.sha256) != (facts.run_id, query.sha256):
+            raise Conflict("media_taken", f"pack {query.pack_id} is another one of this worker's")
+        if pack.state == "kept":
+            return MediaTarget()
+        key = _kept(pack) if is_bound else _incoming(pack)
+        signed = self._links.write(key, Digest(pack.size_bytes, pack.sha256))
+        return MediaTarget(url=signed.url, headers=dict(signed.headers))
+
+    async def on_commit(self, ask: Ask, query: CommitMedia) -> MediaKept:
+        """Keep a pack when what was sent is what was said; what of its pieces is not taken is left out."""
+        facts = await self._facts.of(query.run_id, ask.worker)
+        pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
+        async with self._units.tenant(tenant) as unit:
+            pack = await media.load_pack(Driver.of(unit.connection), pack_id)
+        if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "given_up"):
+            return MediaKept(is_missing=True)
+        kept, refusal = choose_kept(query.items, pack.size_bytes)
+        refused = refusal.reason if refusal else None
+        if pack.state == "kept":
+            return MediaKept(refused=refused)
+        is_there = await self._is_there(pack)
+        if not is_there and not await self._take(pack):
+            return MediaKept(is_missing=True)
+        faults.point(AFTER_PUT)
+        async with self._units.tenant(tenant) as unit:
+            answer = await self._keep(unit, facts, pack, kept, refused)
+        if not is_there:
+            await self._objects.delete(_incoming(pack))
+        return answer
+
+    async def _is_there(self, pack: Pack) -> bool:
+        """Whether the store has taken it where it stays, and has verified it."""
+        if not await self._binding.holds():
+            return False
+        found = await self._objects.stat(_kept(pack))
+        return found is not None and (found.size_bytes, found.sha256) == (pack.size_bytes, pack.sha256)
+
+    async def _take(self, pack: Pack) -> bool:
+        """Whether the upload is what was announced: then a copy lies where no signed URL writes."""
+        async with self._free:
+            try:
+                content = await read_all(self._objects, _incoming(pack), pack.size_bytes)
+            except (NotFound, Rejected):
+                return False
+            sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+            if sha256 == pack.sha256:
+                await self._objects.put(_kept(pack), content)
+        return sha256 == pack.sha256
+
+    async def _keep(
+        self,
+        unit: Unit,
+        facts: AllocationFacts,
+        read: Pack,
+        kept: list[tuple[int, MediaItem]],
+        refused: str | None,
+    ) -> MediaKept:
+        """Judge under the locks: another replica may have kept or given it up meanwhile."""
+        driver = Driver.of(unit.connection)
+        await fences.locked_run(unit, facts)
+        pack = await media.load_pack(driver, read.id)
+        if pack is None or pack.state != "sending":
+            return MediaKept(is_missing=pack is None or pack.state != "kept", refused=refused)
+        full = await refuse_bytes(unit, pack.tenant, facts.experiment_id, pack.size_bytes, is_final=True)
+        if full:
+            return MediaKept(refused=full)
+        workspace = await workspaces.find_workspace(unit.connection, facts.experiment_id)
+        await media.keep_pack(driver, pack, kept, workspace)
+        await storage.add_used(unit.connection, pack.tenant, pack.size_bytes)
+        if workspace is not None:
+            await workspaces.add_used(unit.connection, pack.tenant, workspace, pack.size_bytes)
+        return MediaKept(refused=refused)
+
+
+def _pack_id(worker: WorkerId | None, query: SendMedia | CommitMedia) -> UUID:
+    """Its id here: no worker can name another's pack, nor another run's."""
+    return derived_id(query.run_id, "media", str(worker), str(query.pack_id))
+
+
+def _kept(pack: Pack) -> str:
+    return media_key(pack.tenant, pack.trial, pack.id)
+
+
+def _incoming(pack: Pack) -> str:
+    return incoming_key(pack.tenant, f"media-{pack.id}", pack.sha256, pack.size_bytes)

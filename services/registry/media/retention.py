@@ -1,0 +1,46 @@
+"""Media whose time is over: packs that are older than metrics are kept, and what nobody committed. Neighbour: `packs`, which brings them in."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from services.registry.links import media_key
+from services.registry.store import media, storage, workspaces
+from shared.bus import Units
+from shared.clock import Clock
+from shared.driver import Driver
+from shared.objects import ObjectStore
+
+SENT_WITHIN = timedelta(hours=24)
+"""A pack is committed within this time, or sent again as another."""
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRetention:
+    """The loop of media; replicas may run it side by side.
+
+    Attributes:
+        keep_days: age at which media go, whatever experiments say; None keeps them.
+    """
+
+    units: Units
+    objects: ObjectStore
+    clock: Clock
+    keep_days: int | None
+
+    async def retain(self) -> None:
+        """Delete packs that are older than metrics are kept by experiment, rules or site, and those that nobody committed."""
+        while True:
+            now = self.clock.now()
+            async with self.units.system() as unit:
+                driver = Driver.of(unit.connection)
+                going = await media.let_go(driver, now.date(), self.keep_days, now - SENT_WITHIN, AT_ONCE)
+            await self.objects.delete_many([media_key(one.tenant, one.trial, one.id) for one in going])
+            async with self.units.system() as unit:
+                freed = await media.save_gone(Driver.of(unit.connection), [one.id for one in going])
+                for (tenant, workspace), freed_bytes in freed.items():
+                    await storage.add_used(unit.connection, tenant, -freed_bytes)
+                    if workspace is not None:
+                        await workspaces.add_used(unit.connection, tenant, workspace, -freed_bytes)
+            if len(going) < AT_ONCE:
+                return

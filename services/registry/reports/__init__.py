@@ -1,0 +1,1 @@
+"""What workers report: batches on their way into tables, and what becomes of them there."""

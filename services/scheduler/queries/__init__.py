@@ -1,0 +1,175 @@
+"""Questions about queue, pools and runs, answered from the leader's memory; what has left it is read from the tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from services.scheduler.core.carried import carried_by
+from services.scheduler.core.indexes import Pool, open_pools
+from services.scheduler.core.worker import Liveness, Worker
+from services.scheduler.cycle import Cycle
+from services.scheduler.deleting import is_deleted
+from services.scheduler.joining import Joining
+from services.scheduler.pulse import Pulse
+from services.scheduler.queries.explaining import Explaining
+from services.scheduler.queries.foreseeing import with_starts
+from services.scheduler.queries.listing import page_of
+from services.scheduler.queries.outlook import outlook
+from services.scheduler.queries.validating import validate_placement
+from services.scheduler.rulings.booking import Booking
+from services.scheduler.rulings.budgets import Budgets
+from services.scheduler.rulings.rules import rules_of
+from services.scheduler.store.runs import load_allocation
+from services.scheduler.store.usage import load_usage
+from shared.bus import Ask
+from shared.bus.responder import Answer, Question
+from shared.clock import Clock
+from shared.db import Database
+from shared.driver import Driver
+from shared.errors import NotFound, Rejected
+from shared.ids import PoolName, RunId
+from shared.messages.budgets import GetBudgets, SetBudget
+from shared.messages.plans import GetOutlook, Outlook
+from shared.messages.pools import ClusterView, GetCluster, PoolView
+from shared.messages.queue import (
+    Explain,
+    GetQueue,
+    Placeable,
+    QueuePage,
+    ValidatePlacement,
+)
+from shared.messages.reservations import GetReservations
+from shared.messages.runs import RUN_DELETED, AllocationFacts, GetAllocation
+from shared.messages.usage import GetUsage, UsagePage
+from shared.messages.workers import GetWorkerKey, IssueJoin, Join, Renew, WorkerView
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """One method a question."""
+
+    cycle: Cycle
+    pulse: Pulse
+    joining: Joining
+    explaining: Explaining
+    budgets: Budgets
+    database: Database
+    clock: Clock
+
+    def answers(self) -> Mapping[Question, Answer]:
+        return {
+            GetQueue: self.queue,
+            Explain: self.explaining.explain,
+            GetCluster: self.snapshot,
+            GetOutlook: self.outlook,
+            ValidatePlacement: self.validate,
+            GetAllocation: self.allocation,
+            GetUsage: self.usage,
+            GetBudgets: self.budgets.get,
+            SetBudget: self.budgets.set,
+            GetReservations: Booking(self.cycle).reservations,
+            IssueJoin: self.joining.issue,
+            Join: self.joining.join,
+            Renew: self.joining.renew,
+            GetWorkerKey: self.joining.key_of,
+        }
+
+    async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:
+        page = page_of(self.cycle.term, ask.tenant, query)
+        return await with_starts(self.cycle.term, page, self.clock) if query.starts else page
+
+    async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
+        cluster = self.cycle.cluster
+        cluster.refresh()
+        pools = tuple(_pool_view(name, pool) for name, pool in open_pools(cluster.pools).items())
+        present = [
+            worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
+        ]
+        return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
+
+    async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
+        cluster = self.cycle.cluster
+        cluster.refresh()
+        found = open_pools(cluster.pools).get(query.pool)
+        if found is None:
+            raise NotFound(f"pool {query.pool}")
+        here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]
+        return outlook(
+            cluster, found, (ask.tenant, query.workspace), _pool_view(query.pool, found), tuple(here)
+        )
+
+    async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
+        return validate_placement(self.cycle.cluster, ask.tenant, query)
+
+    async def allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
+        cluster = self.cycle.cluster
+        run = cluster.runs.get(query.run_id)
+        carried = self.cycle.term.carried.get(run.trial) if run else None
+        if run is None or carried is None:
+            return await self._stored_allocation(query.run_id)
+        trial = cluster.trials.get(run.trial)
+        return AllocationFacts(
+            tenant=run.tenant,
+            experiment_id=run.experiment,
+            trial_id=run.trial,
+            run_id=run.id,
+            run_number=run.number,
+            token=run.token,
+            members=(*(share.worker for share in run.shares), *sorted(run.former)),
+            stale=run.is_stale or (trial is not None and trial.run != run.id),
+            code_hash=carried.spec.code_hash,
+            start_checkpoint=carried.spec.start_checkpoint,
+        )
+
+    async def usage(self, ask: Ask, query: GetUsage) -> UsagePage:
+        async with self.database.looking(ask.tenant) as connection:
+            return await load_usage(connection, query, self.clock.now())
+
+    async def _stored_allocation(self, run: RunId) -> AllocationFacts:
+        async with self.database.system() as connection:
+            found = await load_allocation(connection, run)
+            if found is None and await is_deleted(Driver.of(connection), run):
+                raise Rejected(RUN_DELETED, f"run {run} is of an experiment that was deleted")
+        if found is None:
+            raise NotFound(f"run {run}")
+        return found
+
+    def _worker_view(self, worker: Worker) -> WorkerView:
+        now, carried = self.clock.now(), carried_by(self.cycle.cluster, worker)
+        is_lost = worker.liveness is Liveness.LOST
+        return WorkerView(
+            worker=worker.id,
+            pool=worker.pool,
+            address=worker.address,
+            state="lost" if is_lost else "draining" if worker.is_emptying else "ready",
+            slots=len(worker.slot_ids),
+            used_slots=carried.used_slots,
+            run_slots=carried.pieces,
+            gangs=carried.gangs,
+            tenant=carried.tenant,
+            slot_kind=worker.kind,
+            last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
+            isolated_user=worker.is_isolated,
+            labels=dict(worker.labels),
+            slot_ids=worker.slot_ids,
+            disabled_slots=tuple(sorted(worker.disabled)),
+            trouble=None if is_lost else worker.trouble,
+        )
+
+
+def _stands(worker: Worker, pool: Pool) -> bool:
+    return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
+
+
+def _pool_view(name: PoolName, pool: Pool) -> PoolView:
+    return PoolView(
+        pool=name,
+        slot_kind=pool.policy.kind,
+        workers=len(pool.capacity),
+        slots=pool.capacity.total,
+        used_slots=pool.capacity.total - pool.capacity.free,
+        waiting_slots=pool.waiting_slots,
+        preemption=pool.policy.preemption,
+        exclusive=pool.policy.exclusive,
+        max_slots=pool.policy.max_slots,
+        rules=rules_of(pool.policy),
+    )

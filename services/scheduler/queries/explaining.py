@@ -1,0 +1,160 @@
+"""Why a trial waits, and what would help: what binds it, who holds what it waits for, why it gave its slots back, and what
+plans with one thing changed have found."""
+
+import asyncio
+from dataclasses import dataclass
+from math import ceil
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.decisions import Reason
+from services.scheduler.core.explain import wording
+from services.scheduler.core.explain.alternatives import Alternative, alternatives
+from services.scheduler.core.explain.holders import Holders, holders_of
+from services.scheduler.core.explain.refusals import binding_of, explain
+from services.scheduler.core.run import Run
+from services.scheduler.core.slots import stored
+from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.cycle import Cycle
+from services.scheduler.queries.foreseeing import foresee
+from services.scheduler.store.runs import has_trial, load_asking
+from shared.bus import Ask
+from shared.clock import Clock
+from shared.db import Database
+from shared.ids import RunId, TenantId, TrialId
+from shared.messages.queue import Explain, Explanation, GivenBack, Holder, WayOut
+
+LOOK_S = 0.3
+"""So long ways out are looked for; what has been found by then is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explaining:
+    """Answers `Explain` from the leader's memory, and of what has left it from the tables."""
+
+    cycle: Cycle
+    database: Database
+    clock: Clock
+
+    async def explain(self, ask: Ask, query: Explain) -> Explanation:
+        """Of a trial of another tenant nothing is known."""
+        trial = self.cycle.cluster.trials.get(query.trial_id)
+        if trial is None or trial.wish.tenant != ask.tenant:
+            return await self._explain_stored(ask.tenant, query.trial_id)
+        if trial.is_closed:
+            return _closed(trial.id)
+        if trial.state is RequestState.RUNNING:
+            return await self._explain_running(trial)
+        return await self._explain_waiting(trial)
+
+    async def _explain_waiting(self, trial: Trial) -> Explanation:
+        cluster = self.cycle.cluster
+        said = self.cycle.term.refusals.get(trial.id)
+        told, reason = explain(cluster, trial, said), binding_of(cluster, trial, said)
+        is_queued = trial.id in cluster.pools[cluster.pool_of(trial)].queue
+        position = int(told.facts["ahead"]) + 1 if is_queued else None
+        held = holders_of(cluster, trial, reason)
+        expected_start = foresee(cluster, trial, reason, self.clock.now())
+        return Explanation(
+            trial_id=trial.id,
+            state="waiting",
+            code=told.code,
+            message=told.message,
+            facts=dict(told.facts),
+            position=position,
+            holders=tuple(_holder(cluster, run) for run in held.named),
+            **_counts(held),
+            given_back=await self._given_back(trial),
+            expected_start=expected_start,
+            ways_out=await self._ways_out(trial, reason),
+        )
+
+    async def _explain_running(self, trial: Trial) -> Explanation:
+        run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
+        workers = ", ".join(share.worker for share in run.shares)
+        message = f"run {run.number} has {_count(stored(run.slots))} of pool {run.pool} on {workers}"
+        given_back = await self._given_back(trial) if run.preempted else None
+        if run.asked and run.asked.slots is not None:
+            message += f"; it was asked to save and go on with {run.asked.slots}"
+        elif given_back:
+            message += f"; it was asked to give them back {given_back.message}"
+        return Explanation(
+            trial_id=trial.id,
+            state="running",
+            code="preempting" if run.preempted else "running",
+            message=message,
+            facts={
+                "run": run.number,
+                "slots": stored(run.slots),
+                "pool": run.pool,
+                "restarts": trial.restarts,
+            },
+            given_back=given_back,
+        )
+
+    async def _explain_stored(self, tenant: TenantId, trial: TrialId) -> Explanation:
+        async with self.database.looking(tenant) as connection:
+            is_known = await has_trial(connection, tenant, trial)
+        if is_known:
+            return _closed(trial)
+        message = "the scheduler knows no such trial"
+        return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
+
+    async def _given_back(self, trial: Trial) -> GivenBack | None:
+        if trial.run is None:
+            return None
+        async with self.database.looking(trial.wish.tenant) as connection:
+            found = await load_asking(connection, trial.wish.tenant, trial.run)
+        if found is None:
+            return None
+        message = wording.asked_back(found.asked.because, found.by)
+        return GivenBack(run_number=found.run_number, code=found.asked.because, message=message, by=found.by)
+
+    async def _ways_out(self, trial: Trial, reason: Reason) -> tuple[WayOut, ...]:
+        """Each plan is one step; between them the leader goes on with its work."""
+        cluster, until, found = self.cycle.cluster, self.clock.monotonic() + LOOK_S, []
+        for one in alternatives(cluster, trial.id, reason):
+            if one is not None:
+                found.append(_way_out(cluster, trial, one))
+            if self.clock.monotonic() > until:
+                break
+            await asyncio.sleep(0)
+        return tuple(found)
+
+
+def _holder(cluster: Cluster, run: Run) -> Holder:
+    wish = cluster.trials[run.trial].wish
+    charge = cluster.pools[run.pool].charges[run.id]
+    return Holder(
+        experiment_number=wish.experiment_number,
+        trial_number=wish.number,
+        slots=ceil(charge.slots),
+        part=wish.needs.part,
+        since=run.granted_at,
+        leaving=charge.is_leaving,
+    )
+
+
+def _count(slots: float) -> str:
+    return f"{slots} slot" if slots == 1 else f"{slots} slots"
+
+
+def _counts(held: Holders) -> dict[str, int]:
+    return {
+        "own_runs": held.own_runs,
+        "own_slots": held.own_slots,
+        "other_runs": held.other_runs,
+        "other_slots": held.other_slots,
+    }
+
+
+def _way_out(cluster: Cluster, trial: Trial, one: Alternative) -> WayOut:
+    message, command = wording.would_start(cluster, trial, one)
+    return WayOut(
+        code=one.kind, starts=one.start, message=message, command=command, number=one.number, pool=one.pool
+    )
+
+
+def _closed(trial: TrialId) -> Explanation:
+    return Explanation(
+        trial_id=trial, state="closed", code="closed", message="the trial waits for nothing: it has ended"
+    )

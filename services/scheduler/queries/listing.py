@@ -1,0 +1,98 @@
+"""Pages of the queue: what a tenant has waiting and running. Only what is shown is explained."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.explain.places import Place, ahead, places
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.cycle import Term
+from services.scheduler.queries.sifting import arrange, read_sorted, shown_slots, sift
+from shared.errors import Rejected
+from shared.expressions.fields import Wanted
+from shared.ids import PoolName, TenantId, TrialId
+from shared.messages.queue import QUEUE, GetQueue, HeldSlots, QueueEntry, QueuePage
+
+_MOST_ENTRIES = 500
+
+
+def page_of(term: Term, tenant: TenantId, query: GetQueue) -> QueuePage:
+    """The tenant's requests: pool by pool, running ones first, then waiting ones in the order of the queue; or as they are sorted.
+
+    A page goes on behind the place of the last entry shown, wherever that entry is now: what moves meanwhile makes none come twice
+    that stayed, nor be left out.
+    """
+    cluster = term.cluster
+    limit = max(1, min(query.limit, _MOST_ENTRIES))
+    filter_, orders = QUEUE.read(query.filter, query.sort)
+    if query.sort:
+        wanted = Wanted(filter_, orders, read_sorted(query.after), limit)
+        shown, following = arrange(term, places(cluster, tenant, query.pool), wanted)
+    else:
+        after = _read(query.after)
+        behind = (place for place in places(cluster, tenant, query.pool) if after is None or place > after)
+        shown, last = sift(term, behind, filter_, limit)
+        following = _written(last) if last else None
+    return QueuePage(entries=_entries(term, shown), next=following)
+
+
+def _entries(term: Term, shown: Sequence[Place]) -> tuple[QueueEntry, ...]:
+    cluster = term.cluster
+    before: dict[TrialId, int] = {}
+    for pool in {place.pool for place in shown}:
+        before |= ahead(cluster.pools[pool], [place.trial for place in shown if place.pool == pool])
+    return tuple(
+        _entry(term, cluster, cluster.trials[place.trial], before.get(place.trial)) for place in shown
+    )
+
+
+def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
+    is_running, needs = trial.state is RequestState.RUNNING, trial.wish.needs
+    told = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
+    return QueueEntry(
+        trial_id=trial.id,
+        experiment_id=trial.wish.experiment,
+        experiment_number=trial.wish.experiment_number,
+        trial_number=trial.wish.number,
+        pool=cluster.pool_of(trial),
+        priority=cluster.part_of(trial).priority,
+        slots=shown_slots(cluster, trial),
+        min_slots=needs.min_slots,
+        max_slots=needs.max_slots,
+        part=needs.part,
+        state="running" if is_running else "waiting",
+        position=None if before is None else before + 1,
+        code=told.code if told else None,
+        reason=told.message if told else None,
+        since=trial.since,
+        held=_held(cluster, trial) if is_running else (),
+    )
+
+
+def _held(cluster: Cluster, trial: Trial) -> tuple[HeldSlots, ...]:
+    run = cluster.runs.get(trial.run) if trial.run else None
+    if run is None:
+        return ()
+    return tuple(
+        HeldSlots(worker=share.worker, slots=share.slot_ids)
+        for share in run.shares
+        if share.worker not in run.released
+    )
+
+
+def _written(place: Place) -> str:
+    numbers = ":".join(str(int(number)) for number in place[1:5])
+    return f"{place.pool}:{numbers}:{place.trial}"
+
+
+def _read(cursor: str | None) -> Place | None:
+    if cursor is None:
+        return None
+    try:
+        pool, is_waiting, is_late, rank, place, trial = cursor.rsplit(":", 5)
+        return Place(
+            PoolName(pool), is_waiting == "1", is_late == "1", int(rank), int(place), TrialId(UUID(trial))
+        )
+    except ValueError:
+        raise Rejected("bad_cursor", "the cursor is not one of the queue's", "after") from None

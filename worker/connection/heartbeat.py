@@ -1,0 +1,111 @@
+"""The observed set to the scheduler: each second, and at once when something changed; and what silence means."""
+
+import asyncio
+from collections.abc import Callable
+from uuid import UUID
+
+import structlog
+
+from muster.errors import MusterError
+from shared.clock import Clock
+from shared.ids import PoolName, WorkerId
+from shared.messages.allocations import Leaving, ObservedSet, Slot
+from shared.outages import Outages
+from worker.connection.line import Line
+from worker.core.fleet import is_abandoned, is_orphaned
+from worker.running.runs import Runs
+from worker.settings import WorkerSettings
+
+EVERY_S = 1.0
+ANSWER_S = 1.0
+AGAIN_S = 0.1
+"""After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
+BEATING = "telling the scheduler what runs"
+_log = structlog.get_logger()
+
+
+class Heartbeat:
+    """Sends, and remembers when the scheduler was last heard."""
+
+    def __init__(
+        self, line: Line, settings: WorkerSettings, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+    ) -> None:
+        """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
+        self._line = line
+        self._settings = settings
+        self._labels = settings.own_labels
+        self._slots = slots
+        self._incarnation = incarnation
+        self._clock = clock
+        self._sequence = 0
+        self._changed = asyncio.Event()
+        self._heard_at = clock.monotonic()
+        self._outages = Outages()
+        self.leaving: Callable[[], Leaving | None] = lambda: None
+        self.on_abandoned: Callable[[], None] = lambda: None
+
+    def notice(self) -> None:
+        """Something changed: say so at once."""
+        self._changed.set()
+
+    def heard(self) -> None:
+        """The scheduler spoke."""
+        self._heard_at = self._clock.monotonic()
+
+    def observe(self, runs: Runs) -> ObservedSet:
+        """The set as it is now."""
+        self._sequence += 1
+        return ObservedSet(
+            worker=WorkerId(self._settings.id),
+            incarnation=self._incarnation,
+            sequence=self._sequence,
+            epoch=runs.epoch,
+            pool=PoolName(self._settings.pool),
+            address=self._settings.address,
+            slots=self._slots,
+            allocations=runs.observed(),
+            drained=runs.is_drained,
+            isolated_user=self._settings.user is not None,
+            labels=self._labels,
+            trouble=runs.trouble,
+            leaving=self.leaving(),
+        )
+
+    async def run(self, runs: Runs) -> None:
+        """Beat until the machine is abandoned; look after what time alone brings."""
+        while True:
+            self._changed.clear()
+            is_heard = await self.beat(runs)
+            if is_orphaned(self._heard_at, self._clock.monotonic(), self._settings.orphan_after_s):
+                runs.doom(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
+            if self._is_abandoned(runs):
+                self.on_abandoned()
+                return
+            look = runs.tick()
+            wait_s = EVERY_S if is_heard else AGAIN_S
+            if look is not None:
+                wait_s = min(wait_s, max(0.01, look - self._clock.monotonic()))
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def _is_abandoned(self, runs: Runs) -> bool:
+        """A rented machine that nobody speaks to costs money for nothing: its worker ends, and the machine with it."""
+        silent_s = self._clock.monotonic() - self._heard_at
+        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.standing):
+            return False
+        _log.warning("nobody was heard and nothing runs here: the worker ends", silent_s=round(silent_s))
+        return True
+
+    async def beat(self, runs: Runs) -> bool:
+        """Send the set once; False: nobody answered."""
+        try:
+            await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
+        except MusterError as error:
+            self._outages.failed(BEATING, error)
+            return False
+        self._outages.worked(BEATING)
+        self.heard()
+        return True

@@ -1,0 +1,1 @@
+"""What ranks report and write, kept on disk until the registry has it."""

@@ -1,0 +1,1 @@
+"""A run on this machine, from the first event to the last."""
