@@ -16,7 +16,7 @@ from worker.places import RunPlaces
 
 # What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
-_RESERVED = ("MUSTER_", "HOROVOD_")
+_RESERVED = "MUSTER_"
 
 
 def rank_environment(
@@ -47,7 +47,7 @@ def rank_environment(
         return environment | {wire.ENV_STANDS_BY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
     backend = BACKENDS[spec.distributed]
-    return environment | backend.variables(place, _meeting(run), told) | backend.threads(place, machine.cores)
+    return backend.threads(place, machine.cores) | environment | backend.variables(place, _meeting(run), told)
 
 
 def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
@@ -62,10 +62,10 @@ def forming_environment(
     spec = spec_of(allocation)
     backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
     meeting = Meeting(*parse_address(run.rendezvous or ""))
-    network = _network(allocation, run, machine)
-    own = {name: value for name, value in network.items() if name not in spec.environment}
     place = _place(local, run, allocation)
-    return own | backend.variables(place, meeting, told) | backend.threads(place, machine.cores)
+    own = _network(allocation, run, machine) | backend.threads(place, machine.cores)
+    left = {name: value for name, value in own.items() if name not in spec.environment}
+    return left | backend.variables(place, meeting, told)
 
 
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:

@@ -8,6 +8,10 @@ from pydantic import Field, field_validator
 from muster.config.section import Section, refusal
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OWN = re.compile(
+    r"MUSTER_.*|HOROVOD_(?:(?:LOCAL_|CROSS_)?(?:RANK|SIZE)|HOSTNAME|GLOO_RENDEZVOUS_.*|CONTROLLER|CPU_OPERATIONS)"
+)
+"""What the platform tells a rank; whatever else Horovod reads is the user's to say."""
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
@@ -40,8 +44,8 @@ class Environment(Section):
             name, equals, _ = variable.partition("=")
             if not equals or not _VARIABLE.fullmatch(name):
                 raise refusal("an environment variable is written NAME=VALUE", index)
-            if name.startswith("MUSTER_"):
-                raise refusal("names that begin with MUSTER_ are Muster's own", index)
+            if _OWN.fullmatch(name):
+                raise refusal(f"{name} is set by Muster itself", index, hint="leave it out")
         return variables
 
     def variables(self) -> dict[str, str]:

@@ -15,12 +15,13 @@ from tests.support.waiting import eventually
 MEMBERS = (Member(worker="d1", slots=2), Member(worker="d2", slots=1))
 
 CONTRACT = """
-import math, pickle, sys, muster
+import math, os, pickle, sys, muster
 from pathlib import Path
 trial = muster.trial()
 import torch
 gang, exchange = trial._gang, trial._gang._exchange
 assert (trial.size, gang.size, exchange.size) == (3, 3, 3)
+assert os.environ["HOROVOD_CACHE_CAPACITY"] == "512"  # Horovod is told what the config says
 assert (trial.rank, trial.local_rank) == (gang.rank, gang.local_rank)
 assert exchange.local_size == (2 if trial.rank < 2 else 1)
 assert trial.local_rank == (0, 1, 0)[trial.rank]
@@ -114,6 +115,7 @@ async def test_a_gang_does_the_same_whatever_carries_it(
         "distributed": distributed,
         "optimizations": {"aggregation_frequency": 2, "gradient_compression": True},
         "profiling": {"enabled": True},
+        "environment": {"HOROVOD_CACHE_CAPACITY": "512"},
     }
     run = await begin_gang(platform, platform.allocation(f"contract {distributed}", code, MEMBERS, spec=spec))
     await eventually(lambda: platform.steps(run) == [4, 5] or state_of(platform, run, "d1") == "exited")

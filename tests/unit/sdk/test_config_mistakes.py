@@ -50,6 +50,8 @@ invalid_value | slots_per_trial | thousandths | name: digits => resources: {slot
 invalid_type | slots_per_trial | whole number | name: digits => resources: {slots_per_trial: two}
 invalid_value | max_slots | ever start | name: digits => resources: {max_slots: 1, slots_per_trial: {min: 2, max: 4}}
 invalid_value | experiment_seed, line 1 | 0 | name: digits => reproducibility: {experiment_seed: -1}
+invalid_value | environment.environment_variables[1], line 1 | MUSTER_TOKEN is set by Muster itself | name: digits => environment: {environment_variables: [A=1, MUSTER_TOKEN=x]}
+invalid_value | environment.environment_variables[0], line 1 | HOROVOD_LOCAL_RANK is set by Muster itself | name: digits => environment: {environment_variables: [HOROVOD_LOCAL_RANK=0]}
 invalid_value | min_checkpoint_period | batches and minutes | name: digits => min_checkpoint_period: {batches: 100, minutes: 5}
 """)
 """Code, place, a word of the message or hint, and the mistake: what stands in a good config => what is written there."""
