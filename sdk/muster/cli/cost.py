@@ -1,6 +1,7 @@
 """`muster cost`: what rented machines have cost, and who held their slots."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,10 +15,8 @@ if TYPE_CHECKING:
 _DAY = "a date, a time, or how long ago: 7d."
 _WHOSE = frozenset({"tenant", "experiment"})
 
-By = Annotated[
-    list[str] | None,
-    typer.Option("--by", help="day, pool, tenant or experiment: by who held the slots. Repeatable."),
-]
+Key = StrEnum("Key", "day pool tenant experiment")
+By = Annotated[list[Key] | None, typer.Option("--by", help="By who held the slots. Repeatable.")]
 Since = Annotated[str | None, typer.Option("--since", help=f"{_DAY} By default 30 days ago.")]
 Until = Annotated[str | None, typer.Option("--until", help="As --since; by default today.")]
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,13 +18,8 @@ _BACK = re.compile(r"(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
 
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by",
-        help="day, tenant, workspace, user, label, experiment or pool. Repeatable; by default workspace.",
-    ),
-]
+Key = StrEnum("Key", "day tenant workspace user label experiment pool")
+By = Annotated[list[Key] | None, typer.Option("--by", help="Repeatable; by default workspace.")]
 Since = Annotated[str | None, typer.Option("--since", help=f"{_MOMENT} By default 30 days before the end.")]
 Until = Annotated[str | None, typer.Option("--until", help=f"{_MOMENT} By default now.")]
 Days = Annotated[

@@ -123,3 +123,9 @@ def test_shares_of_the_cost_name_who_held_slots_and_what_stood_idle(shell: Shell
         ["burst", "held"],
         ["burst", "idle"],
     ]
+
+
+def test_a_cost_is_by_what_the_option_names(shell: Shell) -> None:
+    refused = shell("cost", "--by", "colour")
+    assert refused.code == 2
+    assert all(word in refused.err for word in ("--by", "colour", "day", "pool", "tenant", "experiment"))
