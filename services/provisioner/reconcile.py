@@ -28,7 +28,7 @@ from services.provisioner.effects import Effects, Means
 from services.provisioner.pools import budgets_of, month_of
 from services.provisioner.store import Provider
 from services.provisioner.sweep import Sweep
-from services.provisioner.view import Pool, View, could_spare, load_of
+from services.provisioner.view import Pool, View, could_spare, load_of, unseen
 from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
@@ -93,10 +93,11 @@ class Reconciler:
         is_resting = True
         for pool in view.pools:
             # 4. Decide, for each pool that can be seen.
-            world = self._world(pool, view, seen, has_asked)
-            if world is None:
+            if (wrong := unseen(pool, view.blind, means.drivers)) is not None:
                 is_resting = False
+                await self._tell(pool.row, {"fault": wrong})
                 continue
+            world = self._world(pool, view, seen, has_asked)
             plan = plan_pool(world, now)
             self._remember(pool.row.pool, plan, now)
             # 5. Record the intents and tell of them, under our epoch.
@@ -116,11 +117,11 @@ class Reconciler:
         # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
         names = list(self.means.drivers)
         looks = [self.means.drivers[name].observe() for name in names]
-        sightings, blind = {}, set()
+        sightings, blind = {}, {}
         for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
             if isinstance(look, MusterError):
                 self._outages.failed(f"looking at {name}", look)
-                blind.add(name)
+                blind[name] = look
             elif isinstance(look, BaseException):
                 raise look
             else:
@@ -141,15 +142,9 @@ class Reconciler:
                 pools.append(Pool(row, spec, wrong, mine))
             elif wrong is not None:
                 unusable.append((row, wrong))
-        return View(pools, unusable, sightings, frozenset(blind), holds, spent)
+        return View(pools, unusable, sightings, blind, holds, spent)
 
-    def _world(
-        self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting], has_asked: bool
-    ) -> World | None:
-        """None where a provider of the pool's machines did not answer, or is not set up here."""
-        drivers = self.means.drivers
-        if any(one.driver in view.blind or one.driver not in drivers for one in pool.live):
-            return None
+    def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting], has_asked: bool) -> World:
         standing = Standing(
             pool.row.demand,
             pool.live,
@@ -160,7 +155,7 @@ class Reconciler:
             wasted=self._wastes.setdefault(pool.row.pool, Waste()).spent,
             lack=self._lacks.get(pool.row.pool, Lack()),
         )
-        lateness = {name: driver.lateness for name, driver in drivers.items()}
+        lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
         return World(pool.spec, standing, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: Plan, now: datetime) -> None:
@@ -235,13 +230,16 @@ class Reconciler:
     async def _tell_unusable(self, row: Provider, wrong: str) -> None:
         if row.is_closing and row.definition is None:
             return  # It was told that the pool is gone.
-        told = {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}
-        if all(getattr(row, name) == told[name] for name in told) and not row.is_closing:
+        await self._tell(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
+
+    async def _tell(self, row: Provider, told: Mapping[str, object], is_over: bool = False) -> None:
+        """What is new of a pool; one that is over is dropped with it."""
+        if not is_over and all(getattr(row, name) == value for name, value in told.items()):
             return
         async with self.means.units.system() as unit:
             await self.means.lease.guard(unit.connection)
             unit.emit(provided(await store.change_provider(unit.connection, row.pool, **told)), tenant=SITE)
-            if row.is_closing:
+            if is_over:
                 await store.drop_pool(unit.connection, row.pool)
 
     async def _resize(self, unit: Unit, plan: Plan) -> None:

@@ -1,6 +1,6 @@
 """What a pass of the loop begins with. Neighbour: `reconcile`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from services.provisioner.core.instance import Instance, State
@@ -9,6 +9,7 @@ from services.provisioner.core.loads import Load
 from services.provisioner.core.refusals import Hold
 from services.provisioner.core.spec import PoolSpec
 from services.provisioner.store import Provider
+from shared.errors import MusterError
 from shared.ids import PoolName, WorkerId
 from shared.messages.workers import WorkerView
 
@@ -25,13 +26,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a pass begins with. `blind`: providers that did not answer; of theirs nothing is decided. `unusable`: pools that can rent nothing and have
-    nothing, and why."""
+    """What a pass begins with. `blind`: providers that did not show their machines, and what they said instead. `unusable`: pools that can rent nothing and
+    have nothing, and why."""
 
     pools: list[Pool]
     unusable: list[tuple[Provider, str]]
     sightings: Mapping[str, Mapping[WorkerId, Sighting]]
-    blind: frozenset[str]
+    blind: Mapping[str, MusterError]
     holds: list[Hold]
     spent: Mapping[PoolName, float]
 
@@ -42,6 +43,23 @@ class View:
     @property
     def live(self) -> list[Instance]:
         return [one for pool in self.pools for one in pool.live]
+
+
+def unseen(pool: Pool, blind: Mapping[str, MusterError], drivers: Collection[str]) -> str | None:
+    """Why nothing can be decided of a pool: a provider of its machines did not show them, or is not set up here. None: all can be seen."""
+    where = sorted({one.driver for one in pool.live})
+    told = [
+        f"{name} does not show its machines, and until it does none is rented or given back: {blind[name].message} ({blind[name].code});"
+        f" check that {name} can be reached, and the provisioner's credentials for it"
+        for name in where
+        if name in blind
+    ]
+    told += [
+        f"{name} is not set up any more, and machines stand there: set it up again in the providers' file"
+        for name in where
+        if name not in drivers
+    ]
+    return "; ".join(told) or None
 
 
 def could_spare(pool: Pool) -> bool:

@@ -50,19 +50,24 @@ async def test_what_one_zone_has_not_is_rented_in_another_and_why_is_told(rented
         await rented.define()
         await rented.need(3)
         await _has(rented, joining=3, failed=1)
-        told = [one for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
-        assert any("only 2 of 3 machines could be had" in (one.fault or "") for one in told)
+        assert any("only 2 of 3 machines could be had" in (one.fault or "") for one in _told(rented))
 
 
-async def test_killed_after_the_call_it_finds_the_machines_that_came(rented: Rented) -> None:
+async def test_killed_after_the_call_it_finds_the_machines_that_came_as_soon_as_it_can_look(
+    rented: Rented,
+) -> None:
     settings = rented.settings()
     async with rented.world.provisioner(faults=f"{effects.AFTER_LAUNCH}:1:kill", **settings) as first:
         await rented.define()
         await rented.need(3)
         assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
     await rented.world.let_the_lease_run_out()
+    rented.ec2.faults.refusals["DescribeInstances"] = ["ExpiredToken"]
     async with rented.world.provisioner(**settings):
         await _has(rented, joining=3)
+        faults = [one.fault or "" for one in _told(rented)]
+        assert any("aws does not show its machines" in one and "ExpiredToken" in one for one in faults)
+        await eventually(lambda: _told(rented)[-1].fault is None)
     assert sum((await rented.states()).values()) == 3
 
 
@@ -87,6 +92,12 @@ async def test_a_pool_that_is_given_up_goes_with_who_has_not_joined_and_is_told_
             await rented.need(0)
             await asyncio.sleep(0.3)
         assert len(rented.world.told(ProviderChanged)) == before
+
+
+def _told(rented: Rented) -> list[ProviderChanged]:
+    """What was told of the pool, the newest last."""
+    told = [one for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
+    return sorted(told, key=lambda one: one.version)
 
 
 async def _costs(rented: Rented, machines: int, price: float) -> None:
