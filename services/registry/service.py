@@ -227,6 +227,7 @@ def _loops(
         "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),
         "unused": (upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)),
         "pack_logs": (log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)),
+        "share_log_filters": (log_packer.share_filters, timedelta(seconds=wanted.log_share_every_s)),
         "retain_logs": (log_packer.retain, timedelta(seconds=wanted.retain_every_s)),
         "drop_logs": (log_packer.drop, timedelta(seconds=wanted.unused_every_s)),
         "scrub": (scrub.read_on, SCRUB_EVERY),

@@ -32,6 +32,7 @@ class RegistrySettings(Section):
         log_rest_letters: what is left of a log at its trial's end stays in the database if it is shorter.
         log_shelf: a folder of this replica's own for copies of objects that it has packed, so that a search need not fetch them; None has none.
         log_shelf_bytes: so much lies there at most; logs take a fifth of their text.
+        log_share_every_s: how often filters of objects are put side by side.
         log_attempt_s: an object that is not there after this time is given up, and made again.
         lanes: transactions at a time that store reports of one tenant.
     """
@@ -61,6 +62,7 @@ class RegistrySettings(Section):
     log_shelf_bytes: int = Field(4 * 1024**3, ge=0)
     log_attempt_s: float = Field(600.0, gt=0)
     log_pack_every_s: float = Field(10.0, gt=0)
+    log_share_every_s: float = Field(60.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 

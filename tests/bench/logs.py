@@ -10,29 +10,20 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from uuid import UUID
 
-import asyncpg
 import psutil
 
-from services.registry.core.logs.lines import Block, Packed, Row, pack
-from services.registry.links import log_key
 from services.registry.logs.shelf import LogShelf
 from services.registry.settings import RegistrySettings
-from services.registry.store import log_objects
-from services.registry.store.log_objects import Attempt, Due
-from shared.driver import Driver
 from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, WorkerId, derived_id
 from shared.messages.base import Hint
 from shared.messages.logs import FoundLines, GetLogs, SearchLogs
 from shared.messages.reports import LogBatch, Mark
-from shared.objects.s3 import S3Objects
-from shared.settings import S3Settings
 from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.logs_site import EXPERIMENTS, NEEDLE, SEED, TRIALS, fill, lines_of
 from tests.integration.registry.platform import Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
 from worker.journals.journal import Journal
@@ -40,16 +31,12 @@ from worker.journals.logs import LogTail, TailEvents
 from worker.journals.outputs import Output
 from worker.journals.sources import Source
 
-SEED, TRIALS, EXPERIMENTS = 7, 20, 4
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
 SHELF = os.environ.get("SHELF", "1") != "0"
 SHELF_BYTES = RegistrySettings().log_shelf_bytes
-OBJECT_BYTES = 8 * 1024 * 1024
-DISTINCT, NEEDLE_AT = 134 if TEXT_MB <= 1000 else 34, 3
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000
 TAILED, REPEATS, PAGE = 60, 3, 1000
 SEEN_WITHIN_S = 60.0
-NEEDLE = "CUDA error: device-side assert triggered at kernel 77"
 LITERALS = (
     "loss=",
     "NaN or Inf",
@@ -61,28 +48,6 @@ LITERALS = (
 )
 PATTERNS = (r"[A-Z]{14}", r"\b\d{9}\b \b\d{9}\b", r"took \d+\.\d+ ms, data 0\.00[01]$")
 """The first two have no text that the index could be asked for, and no line has them: all is looked through."""
-
-
-def lines_of(chance: random.Random, count: int) -> Iterator[str]:
-    """Lines as trainings print them."""
-    for step in range(count):
-        kind = chance.random()
-        if kind < 0.6:
-            yield (
-                f"2026-01-01 12:{step // 60 % 60:02d}:{step % 60:02d},{step % 1000:03d} INFO train: epoch {step // 1000}"
-                f" step {step} loss={chance.random():.6f} lr={chance.random() / 100:.3e} grad_norm={chance.random() * 10:.4f}"
-            )
-        elif kind < 0.8:
-            yield f"[rank{step % 8}] batch {step} took {kind * 100:.2f} ms, data {chance.random():.3f}"
-        elif kind < 0.9:
-            yield (
-                f"DEBUG dataloader worker {step % 16} fetched shard-{chance.randrange(10_000):05d}.tar"
-                f" in {kind * 20:.2f} ms id={chance.getrandbits(64):016x}"
-            )
-        elif kind < 0.97:
-            yield f'  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line {step % 2000}, in _call_impl'
-        else:
-            yield f"WARNING: NaN or Inf found in input tensor {step % 100}."
 
 
 def measure(report: Report) -> Figures:
@@ -111,7 +76,9 @@ async def _measure(report: Report, servers: DurableServers) -> Figures:
             report.say(f"so far: {figures}")
             peak_mib = _peak_mib(registry)
             await registry.stop()
-            text_bytes = await _fill(around, LogShelf(Path(folder) if SHELF else None, SHELF_BYTES))
+            text_bytes = await fill(
+                around, LogShelf(Path(folder) if SHELF else None, SHELF_BYTES), TEXT_MB * 1_000_000
+            )
             async with around.registry(**shelf) as searching:
                 figures |= await _search(report, around, text_bytes)
                 peak_mib = max(peak_mib, _peak_mib(searching))
@@ -195,55 +162,6 @@ async def _tail(around: Platform) -> Figures:
             task.cancel()
     took = [seen[text] - printed[text] for text in printed]
     return {"tail_ms": percentile(took, 0.95) * 1000, "tail_p50_ms": percentile(took, 0.5) * 1000}
-
-
-async def _fill(around: Platform, shelf: LogShelf) -> int:
-    """Lines, packed and indexed by the packer's code, copies on the shelf; one line of all holds `NEEDLE`."""
-    prefix = "MUSTER_S3__"
-    settings = {
-        key[len(prefix) :].lower(): text for key, text in around.environment.items() if key.startswith(prefix)
-    }
-    store = S3Objects.of(S3Settings.model_validate(settings), CLOCK)
-    connection = await asyncpg.connect(around.database.urls["registry"].system)
-    driver, total, number, made = Driver(connection), 0, 0, list[Packed]()
-    heads = dict[UUID, int]()
-    while total < TEXT_MB * 1_000_000:
-        trial = derived_id(DEFAULT_TENANT, "trial", number % TRIALS)
-        experiment = derived_id(DEFAULT_TENANT, "experiment", number % EXPERIMENTS)
-        if trial not in heads:
-            heads[trial] = 1
-            await driver.fetch(
-                "INSERT INTO registry.trials (id, tenant, experiment, number) VALUES ($1, $2, $3, $4)",
-                trial, DEFAULT_TENANT, experiment, number % TRIALS,
-            )  # fmt: skip
-            await driver.fetch(
-                "INSERT INTO registry.log_heads (tenant, trial) VALUES ($1, $2)", DEFAULT_TENANT, trial
-            )
-        packed = pack(_blocks(number)) if number < DISTINCT else made[number % DISTINCT]
-        if number < DISTINCT:
-            made.append(packed if number != NEEDLE_AT else made[-1])
-        attempt = Attempt(derived_id(trial, "object", number), Due(DEFAULT_TENANT, trial, heads[trial]))
-        await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), packed.content)
-        heads[trial] += packed.about.lines
-        await driver.fetch("UPDATE registry.log_heads SET next = $2 WHERE trial = $1", trial, heads[trial])
-        await log_objects.begin_attempt(driver, attempt, CLOCK.now())
-        await log_objects.finish_attempt(driver, attempt, packed)
-        await asyncio.to_thread(shelf.keep, attempt.id, packed.content)
-        total, number = total + packed.about.text_bytes, number + 1
-    await connection.close()
-    await store.close()
-    return total
-
-
-def _blocks(number: int) -> list[Block]:
-    chance = random.Random(SEED + number)
-    rows: list[Row] = [
-        (place % 8, "stdout", "warning" if text.startswith("WARNING") else None, place, text)
-        for place, text in enumerate(lines_of(chance, OBJECT_BYTES // 94))
-    ]
-    if number == NEEDLE_AT:
-        rows[777] = (0, "stderr", "error", 777, NEEDLE)
-    return [Block.of(at, 1, rows[at : at + 5000]) for at in range(0, len(rows), 5000)]
 
 
 async def _search(report: Report, around: Platform, text_bytes: int) -> Figures:

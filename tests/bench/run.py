@@ -12,6 +12,7 @@ MACHINERY = {
     "pairs",
     "kept",
     "large_site",
+    "logs_site",
     "metrics_site",
     "metrics_trials",
     "run",

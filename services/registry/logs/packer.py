@@ -1,20 +1,23 @@
-"""Old log lines from the database into the object store, and out of there when they are old enough.
+"""Old log lines from the database into the object store, and out of there when they are old enough; their filters join those of others meanwhile.
 
 Intent first, then the object, then one transaction in which it takes the place of its chunks. Killed anywhere, nothing is lost or doubled:
 without that transaction the chunks count, and the object goes with its intent. Replicas may do it side by side.
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
 
+from services.registry.core.logs.grams import side_by_side
 from services.registry.core.logs.lines import Block, pack
 from services.registry.links import log_key
 from services.registry.logs.reader import LogReader
 from services.registry.logs.shelf import LogShelf
-from services.registry.store import log_objects, logs
+from services.registry.store import log_filters, log_objects, logs
+from services.registry.store.log_filters import Alone
 from services.registry.store.log_objects import Attempt, Due
 from services.registry.store.logs import StoredChunk
 from shared import faults
@@ -29,6 +32,7 @@ BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")
 BEFORE_GONE = faults.register("registry.before_log_gone")
 AT_ONCE = 20
+FILTERS_AT_ONCE = 100
 CHUNKS_AT_ONCE = 1_000
 LINES_PER_READ = 20_000
 _log = structlog.get_logger()
@@ -67,6 +71,14 @@ class LogPacker:
             if not any([await self._pack(one) for one in due]):
                 return
 
+    async def share_filters(self) -> None:
+        """Put filters of an experiment's objects side by side (`log_filters`)."""
+        while True:
+            async with self.units.system() as unit:
+                found = await log_filters.load_alone(Driver.of(unit.connection), FILTERS_AT_ONCE)
+            if not any([await self._share(one) for one in found]):
+                return
+
     async def drop(self) -> None:
         """Delete objects that nobody wants: attempts that came to nothing, and lines that are old enough."""
         while True:
@@ -82,7 +94,9 @@ class LogPacker:
             async with self.units.system() as unit:
                 await log_objects.save_gone(Driver.of(unit.connection), [one.id for one in going])
             if len(going) < AT_ONCE:
-                return
+                break
+        async with self.units.system() as unit:
+            await log_filters.drop_unshared(Driver.of(unit.connection))
 
     async def retain(self) -> None:
         """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects. Copies of what others have deleted go."""
@@ -135,6 +149,21 @@ class LogPacker:
     async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:
         async with self.units.tenant(tenant) as unit:
             await log_objects.give_up(Driver.of(unit.connection), attempt.id)
+
+    async def _share(self, alone: Alone) -> bool:
+        """Whether they share a filter now; not where another replica was quicker, or one of them is going."""
+        tenant = TenantId(alone.tenant)
+        async with self.units.tenant(tenant) as unit:
+            filters = await log_filters.load_filters(Driver.of(unit.connection), alone.objects)
+        if len(filters) < len(alone.objects):
+            return False
+        shared = await self.reader.run(lambda: side_by_side(filters))
+        with suppress(LookupError):
+            async with self.units.tenant(tenant) as unit:
+                driver = Driver.of(unit.connection)
+                await log_filters.save_shared(driver, new_id(self.clock), alone, filters, shared)
+            return True
+        return False
 
     async def _load(self, tenant: TenantId, due: Due) -> list[Block]:
         """The oldest lines that no object has, as far as they follow each other, in columns."""

@@ -235,28 +235,36 @@ WHERE state = 'kept' AND id IN (
 """
 _GOING = "SELECT id, tenant, trial, first, lines FROM registry.log_objects WHERE state = 'deleting' LIMIT $1"
 _LOGS = """
-SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, o.found, o.of_slices
-FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
-JOIN registry.log_heads h ON h.trial = w.trial
-LEFT JOIN LATERAL (
-    SELECT o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, f.found, n.slices AS of_slices
-    FROM registry.log_objects o, LATERAL (
-        SELECT coalesce(o.part_grams, o.sliced_grams) AS grams, coalesce(o.part_bits, o.slice_bits) AS bits,
-            coalesce(o.part_slices, o.slices) AS slices
-    ) AS n, LATERAL (
-        SELECT bit_and(CASE WHEN n.slices > 8
-            THEN ('x' || lpad(encode(substr(n.grams, (bit >> 3) + 1, n.slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
-            ELSE (get_byte(substr(n.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.slices) - 1))::bigint END) AS found
-        FROM unnest(CASE WHEN o.has_words THEN $9::bigint[] || $8::bigint[] ELSE $8::bigint[] END) AS hash,
-            LATERAL (SELECT (hash >> (32 - n.bits))::int * n.slices AS bit) AS b
-    ) AS f
-    WHERE o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > w.line + 1
+WITH heads AS (
+    SELECT w.place, w.line, h.trial, h.next, h.packed
+    FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
+    JOIN registry.log_heads h ON h.trial = w.trial
+), near AS (
+    SELECT o.*, coalesce(o.part_slices, o.slices) AS of_slices FROM heads h
+    JOIN registry.log_objects o ON o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > h.line + 1
         AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))
         AND ($5::text[] IS NULL OR $5 && o.levels)
         AND ($6::bigint IS NULL OR o.until_ms >= $6) AND ($7::bigint IS NULL OR o.since_ms < $7)
-        AND f.found IS DISTINCT FROM 0
-) AS o ON true
-ORDER BY w.place, o.first
+), shared AS (
+    SELECT f.id, bit_and(('x' || encode(substr(f.grams, (hash >> (32 - f.bits))::int * f.width + 1, f.width), 'hex'))::varbit) AS bits
+    FROM registry.log_filters f, unnest($9::bigint[] || $8::bigint[]) AS hash
+    WHERE f.id IN (SELECT n.shared_filter FROM near n) GROUP BY f.id
+), looked AS (
+    SELECT n.*, coalesce(own.found, lpad(substring(s.bits FROM n.shared_from * 8 + 1 FOR greatest(8, n.of_slices))::text, 64, '0')::bit(64)::bigint) AS found
+    FROM near n LEFT JOIN shared s ON s.id = n.shared_filter, LATERAL (
+        SELECT coalesce(n.part_grams, n.sliced_grams) AS grams, coalesce(n.part_bits, n.slice_bits) AS bits
+    ) AS f, LATERAL (
+        SELECT bit_and(CASE WHEN n.of_slices > 8
+            THEN ('x' || lpad(encode(substr(f.grams, (bit >> 3) + 1, n.of_slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
+            ELSE (get_byte(substr(f.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.of_slices) - 1))::bigint END) AS found
+        FROM unnest(CASE WHEN n.has_words THEN $9::bigint[] || $8::bigint[] ELSE $8::bigint[] END) AS hash,
+            LATERAL (SELECT (hash >> (32 - f.bits))::int * n.of_slices AS bit) AS b
+        WHERE f.grams IS NOT NULL
+    ) AS own
+)
+SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, o.found, o.of_slices
+FROM heads h LEFT JOIN looked o ON o.trial = h.trial AND o.found IS DISTINCT FROM 0
+ORDER BY h.place, o.first
 """
 _PLACES = """
 SELECT t.experiment, coalesce(t.number, 0) AS number, t.id FROM registry.log_heads h

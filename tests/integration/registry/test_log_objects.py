@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from services.registry.store.log_filters import TOGETHER
 from shared.ids import TrialId
 from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
 from shared.messages.retention import RetentionRule, SetRetention
@@ -26,6 +27,7 @@ QUICK = {
     "MUSTER_REGISTRY__LOG_REST_LETTERS": "1",
     "MUSTER_REGISTRY__LOG_REST_AFTER_S": "0",
     "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
+    "MUSTER_REGISTRY__LOG_SHARE_EVERY_S": "0.1",
     "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2",
     "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
 }
@@ -55,11 +57,12 @@ async def test_packed_lines_are_read_once_and_in_order(around: Platform, packing
 
 
 async def test_lines_are_found_wherever_they_lie(around: Platform, packing: Registry) -> None:
-    run = await written(around, 300)
+    run = await written(around, 2_500)
     await eventually(lambda: is_packed(around, run))
-    await around.lines(run, 301, ["step 7 again"])
+    await eventually(lambda: share_a_filter(around, run))
+    await around.lines(run, 2_501, ["step 7 again"])
     found = await search(around, run, contains="step 7 ")
-    assert [line.cursor for line in found] == [7, 301]
+    assert [line.cursor for line in found] == [7, 2_501]
     assert [line.cursor for line in await search(around, run, pattern=r"^step 2\d9 ")] == list(
         range(209, 300, 10)
     )
@@ -69,9 +72,15 @@ async def test_lines_are_found_wherever_they_lie(around: Platform, packing: Regi
     assert await search(around, run, contains="step 7 ", until_ms=1) == []
     paged = await around.ask(GetLogs(trial_id=run.trial, pattern="step .99 ", limit=2))
     assert ([line.cursor for line in paged.lines], paged.next) == ([199, 299], 299)
-    for tail, cursors in ((1, [301]), (2, [7, 301])):
+    for tail, cursors in ((1, [2_501]), (2, [7, 2_501])):
         last = await around.ask(GetLogs(trial_id=run.trial, contains="step 7 ", tail=tail))
         assert [line.cursor for line in last.lines] == cursors
+    await around.rows("UPDATE registry.log_objects SET state = 'deleting' WHERE trial = $1", run.trial)
+
+    async def is_gone() -> bool:
+        return not await around.count("SELECT count(*) FROM registry.log_filters")
+
+    await eventually(is_gone)
 
 
 async def test_a_search_over_experiments_goes_on_where_it_stopped(
@@ -202,6 +211,11 @@ def text(number: int) -> str:
 
 async def is_packed(around: Platform, run: Run) -> bool:
     return bool(await around.count(KEPT, run.trial)) and not await around.count(CHUNKS, run.trial)
+
+
+async def share_a_filter(around: Platform, run: Run) -> bool:
+    sharing = "SELECT count(shared_filter) FROM registry.log_objects WHERE trial = $1 AND part_grams IS NULL"
+    return await around.count(sharing, run.trial) == TOGETHER
 
 
 async def read_all_lines(around: Platform, run: Run) -> list[StoredLine]:

@@ -1,6 +1,9 @@
 """Packed lines are what they were; a search passes by nothing that it should find, whatever the text and the pattern."""
 
 import re
+from functools import reduce
+from itertools import accumulate
+from operator import and_
 from uuid import UUID
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ from services.registry.core.logs.grams import (
     asked_words,
     index_letters,
     required_text,
+    side_by_side,
     slice_of,
 )
 from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
@@ -118,6 +122,24 @@ def test_what_is_not_in_a_part_is_passed_by() -> None:
     for absent in ("CUDA out of memory", "81649260017", "id=3fa4b1c2d3e4f506"):
         assert grams.slices_with(asked(absent)) == 0
     assert len(grams.filter) < sum(map(len, parts)) / 8
+
+
+def test_side_by_side_filters_say_what_each_says() -> None:
+    texts = [
+        [b"shard-%05d.tar" % (number * 7 + part) for part in range(parts)]
+        for number, parts in enumerate((1, 3, 8, 40))
+    ]
+    filters = [index_letters(parts) for parts in texts]
+    assert {one.bits for one in filters} == {filters[0].bits}
+    assert [one.slices for one in filters] == [1, 4, 8, 64]
+    *begins, width = accumulate((one.width for one in filters), initial=0)
+    shared = side_by_side(filters)
+    for wanted in ("shard-", "shard-00009.tar", "shard-00016.tar", "shard-00060.tar"):
+        hashes = asked(wanted)
+        looks = [(each >> (32 - filters[0].bits)) * width for each in hashes]
+        for begin, one in zip(begins, filters, strict=True):
+            places = [int.from_bytes(shared[at + begin : at + begin + one.width], "big") for at in looks]
+            assert reduce(and_, places) == one.slices_with(hashes)
 
 
 def test_a_word_is_known_as_a_whole_where_its_pieces_are_everywhere() -> None:

@@ -47,12 +47,17 @@ class Grams:
     slices: int
     filter: bytes
 
+    @property
+    def width(self) -> int:
+        """Bytes of a place beside those of others (`side_by_side`): whole ones."""
+        return max(1, self.slices // 8)
+
     def slices_with(self, hashes: Sequence[int]) -> int:
         """The slices in which a text with these pieces may be, as bits; `store.log_objects` asks the same of Postgres."""
         found = everywhere = (1 << self.slices) - 1
         for each in hashes:
             bit = (each >> (32 - self.bits)) * self.slices
-            place = self.filter[bit >> 3 : (bit >> 3) + max(1, self.slices // 8)]
+            place = self.filter[bit >> 3 : (bit >> 3) + self.width]
             found &= int.from_bytes(place, "big") >> (bit & 7) & everywhere
         return found
 
@@ -82,6 +87,11 @@ def index_letters(parts: Sequence[bytes | memoryview]) -> Grams:
         found, bits = folded, bits - 1
     packed = np.packbits(found.T, bitorder="little")
     return Grams(bits, slices, packed.reshape(-1, max(1, slices // 8))[:, ::-1].tobytes())
+
+
+def side_by_side(filters: Sequence[Grams]) -> bytes:
+    """Return filters of equally many places as one: each place has the bytes of all, in their order, so that one look answers for all."""
+    return np.concatenate([_places(one) for one in filters], axis=1).tobytes()
 
 
 def asked_hashes(text: str) -> list[int]:
@@ -117,6 +127,15 @@ def required_text(pattern: str) -> str:
         else:
             pieces.append("")
     return max(pieces, key=len)
+
+
+def _places(grams: Grams) -> np.ndarray:
+    """A row of bytes for each place."""
+    content = np.frombuffer(grams.filter, np.uint8)
+    if grams.slices >= 8:
+        return content.reshape(-1, grams.width)
+    bits = np.unpackbits(content, bitorder="little").reshape(-1, grams.slices)
+    return np.packbits(bits, axis=1, bitorder="little")
 
 
 def _hashes(letters: bytes | memoryview) -> tuple[np.ndarray, np.ndarray]:
