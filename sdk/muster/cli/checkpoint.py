@@ -10,6 +10,7 @@ import typer
 from muster.cli.frame import noun, verb
 from muster.cli.options import Number
 from muster.cli.output import busy, bytes_bar, emit, facts, note, number, size, table
+from muster.cli.views import measured
 from muster.errors import Conflict, Rejected
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def list_(
     columns = (">step", "state", ">run", ">files", ">size", "metrics", "verified", "created", "id")
     rows = (
         (
-            one.step, one.state, one.run, one.files, size(one.size_bytes), _metrics(one), one.verified_at,
+            one.step, one.state, one.run, one.files, size(one.size_bytes), measured(one), one.verified_at,
             one.created_at, one.id,
         )
         for one in found
@@ -223,6 +224,8 @@ def _read(client: "Client", before: "list[Checkpoint]", experiment: str | None) 
 
 
 def _show(found: "Checkpoint") -> None:
+    from muster.client.values import metrics_of
+
     facts(
         [
             ("checkpoint", found.id),
@@ -233,7 +236,7 @@ def _show(found: "Checkpoint") -> None:
             ("size", size(found.size_bytes)),
             ("verified", found.verified_at),
             ("created", found.created_at),
-            *[(f"  {name}", number(value)) for name, value in found.metrics.items()],
+            *[(f"  {name}", number(value)) for name, value in metrics_of(found).items()],
             *[(f"  {name}", json.dumps(value)) for name, value in found.metadata.items()],
         ]
     )
@@ -252,10 +255,6 @@ def _report(found: "Collected") -> None:
     said = "{} checkpoints would go" if found.dry_run else "{} checkpoints go"
     note(said + " ({}), {} are freed within a day; {} stay: {}", found.count, size(found.size_bytes),
          size(found.freed_bytes), sum(found.kept.values()), stays)  # fmt: skip
-
-
-def _metrics(one: "Checkpoint") -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in one.metrics.items())
 
 
 def _value(text: str) -> "JsonValue":

@@ -10,6 +10,7 @@ from muster.cli.frame import noun, verb
 from muster.cli.options import Filter, Sort
 from muster.cli.output import bytes_bar, emit, facts, note, size, table
 from muster.cli.versions import add_versions, describe_version, edit_version, read_signature, stage_of
+from muster.cli.views import measured
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -190,8 +191,7 @@ def _show(found: "Model", versions: "Sequence[ModelVersion]") -> None:
     rows = (
         (
             one.number, stage_of(one), one.lineage.step, one.files, size(one.size_bytes),
-            ", ".join(f"{name} {value:.4g}" for name, value in one.lineage.metrics.items()),
-            one.comment, one.created_at, one.checkpoint,
+            measured(one.lineage), one.comment, one.created_at, one.checkpoint,
         )
         for one in versions
     )  # fmt: skip

@@ -11,7 +11,7 @@ from muster.cli.frame import verb
 from muster.cli.lineage import lineage, short
 from muster.cli.options import word_of
 from muster.cli.output import emit, facts, note, size, table
-from muster.cli.views import flat
+from muster.cli.views import flat, measured
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
         ("notes", found.notes),
         ("metadata", json.dumps(found.metadata) if found.metadata else None),
         *((way, ", ".join(map(_tensor, tensors))) for way, tensors in told.items() if tensors),
-        ("metrics", ", ".join(f"{name} {value:.4g}" for name, value in made_of.metrics.items())),
+        ("metrics", measured(made_of)),
         ("hparams", ", ".join(f"{name} {short(value)}" for name, value in flat(made_of.hyperparameters))),
         ("data", ", ".join("@".join(filter(None, (one.name, one.version))) for one in made_of.datasets)),
         ("step", made_of.step),

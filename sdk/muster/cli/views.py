@@ -8,12 +8,19 @@ from muster.cli.output import console
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from muster.client.models import JsonObject, MetricSeries, Trial
+    from muster.client.models import Checkpoint, JsonObject, MetricSeries, ModelLineage, Trial
 
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
 LEVEL_STYLES = {"warning": "yellow", "error": "red"}
 RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
+
+
+def measured(one: "Checkpoint | ModelLineage") -> str:
+    """Return the metrics at a checkpoint's step in one line."""
+    from muster.client.values import metrics_of
+
+    return ", ".join(f"{name} {value:.4g}" for name, value in metrics_of(one).items())
 
 
 def trial_columns(trials: Sequence["Trial"]) -> tuple[str, ...]:

@@ -351,6 +351,14 @@ class CheckpointFile(Resource):
     sha256: str
 
 
+class NotFinite(StrEnum):
+    """Which of the values it is that JSON has no word for."""
+
+    NAN = "nan"
+    INFINITY = "infinity"
+    NEGATIVE_INFINITY = "negative_infinity"
+
+
 class Checkpoint(Resource):
     """One checkpoint of a trial; only a saved one can be downloaded."""
 
@@ -363,6 +371,9 @@ class Checkpoint(Resource):
     size_bytes: int
     files: int
     metrics: dict[str, float] = {}
+    not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime
@@ -1082,14 +1093,6 @@ class MediaNamePage(Resource):
     next_cursor: str | None = None
 
 
-class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
-
-    NAN = "nan"
-    INFINITY = "infinity"
-    NEGATIVE_INFINITY = "negative_infinity"
-
-
 class MetricPoint(Resource):
     """One value at one step."""
 
@@ -1773,6 +1776,9 @@ class Measured(Resource):
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
     )
+    others_not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
 
 
 class Trial(Resource):
@@ -1969,6 +1975,9 @@ class ModelLineage(Resource):
     code_sha256: str | None = None
     hyperparameters: JsonObject
     metrics: dict[str, float]
+    not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
     datasets: list[DatasetReference] = []
     start_checkpoint: UUID | None = None
 

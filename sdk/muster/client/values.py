@@ -2,7 +2,7 @@
 
 import math
 
-from muster.client.models import MetricPoint, NotFinite, ReportedValue
+from muster.client.models import Checkpoint, MetricPoint, ModelLineage, NotFinite, ReportedValue
 
 _NUMBERS = {
     NotFinite.NAN: math.nan,
@@ -16,3 +16,8 @@ def value_of(point: MetricPoint | ReportedValue) -> float:
     if point.value is not None:
         return point.value
     return _NUMBERS.get(point.not_finite or NotFinite.NAN, math.nan)
+
+
+def metrics_of(one: Checkpoint | ModelLineage) -> dict[str, float]:
+    """Return what was measured there, by name, whatever numbers they are."""
+    return {**one.metrics, **{name: _NUMBERS[which] for name, which in one.not_finite.items()}}

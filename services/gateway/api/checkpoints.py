@@ -14,6 +14,7 @@ from services.gateway.api.base import (
     Request,
     Resource,
 )
+from services.gateway.api.metrics import NotFinite
 from shared.expressions.fields import Listing
 
 
@@ -47,6 +48,9 @@ class Checkpoint(Resource):
     size_bytes: int
     files: int
     metrics: dict[str, float] = {}
+    not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime

@@ -45,6 +45,9 @@ class Measured(Resource):
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
     )
+    others_not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
 
 
 class Trial(Resource):

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field, JsonValue
 
 from services.gateway.api.base import JsonObject, Labels, ListRequest, Reference, Request, Resource, Text
+from services.gateway.api.metrics import NotFinite
 from services.gateway.api.models import ModelStage, Notes
 from shared.expressions.fields import Listing
 
@@ -70,6 +71,9 @@ class ModelLineage(Resource):
     code_sha256: str | None = None
     hyperparameters: JsonObject
     metrics: dict[str, float]
+    not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
     datasets: list[DatasetReference] = []
     start_checkpoint: UUID | None = None
 

@@ -4,7 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
+from services.gateway.api.metrics import NotFinite
 from services.gateway.api.versions import Difference, ModelVersion
+
+_WORDS = {NotFinite.NAN: "NaN", NotFinite.INFINITY: "Infinity", NotFinite.NEGATIVE_INFINITY: "-Infinity"}
+"""As protobuf's JSON has them: what differs may be of any kind."""
 
 
 def compare(
@@ -18,7 +22,7 @@ def compare(
     Nested hyperparameters are named by their path, as in configs: `optimizer.lr`.
     """
     pairs: list[tuple[str, Mapping[str, JsonValue], Mapping[str, JsonValue]]] = [
-        ("metric", dict(base.lineage.metrics), dict(other.lineage.metrics)),
+        ("metric", _metrics(base), _metrics(other)),
         ("hyperparameter", _flat(base.lineage.hyperparameters), _flat(other.lineage.hyperparameters)),
         ("dataset", _datasets(base), _datasets(other)),
         ("code", {"sha256": base.lineage.code_sha256}, {"sha256": other.lineage.code_sha256}),
@@ -33,6 +37,11 @@ def compare(
         for name in sorted({*here, *there})
         if here.get(name) != there.get(name)
     ]
+
+
+def _metrics(version: ModelVersion) -> dict[str, JsonValue]:
+    words = {name: _WORDS[which] for name, which in version.lineage.not_finite.items()}
+    return {**version.lineage.metrics, **words}
 
 
 def _flat(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

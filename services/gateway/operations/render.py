@@ -140,6 +140,7 @@ def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
         size_bytes=view.size_bytes,
         files=len(view.files),
         metrics=finite_only(view.metrics),
+        not_finite=not_finite_only(view.metrics),
         metadata=view.metadata,
         reason=view.reason,
         created_at=view.created_at,
@@ -204,6 +205,11 @@ def finite_only(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
+def not_finite_only(values: Mapping[str, float]) -> dict[str, metrics.NotFinite]:
+    """What stands beside those."""
+    return {name: word for name, value in values.items() if (word := not_finite(value))}
+
+
 def to_time(time_ms: int) -> datetime:
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 
@@ -216,6 +222,7 @@ def _measured(validated: Any) -> trials.Measured | None:
         value=finite(validated.value),
         not_finite=not_finite(validated.value),
         others=finite_only(validated.others),
+        others_not_finite=not_finite_only(validated.others),
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from services.gateway.api import lineage as graphs, models, versions
-from services.gateway.operations.render import finite_only
+from services.gateway.operations.render import finite_only, not_finite_only
 from shared.messages.lineage import Lineage, LineageGraph
 from shared.messages.models import ModelChanged, VersionChanged
 
@@ -50,6 +50,7 @@ def _lineage(lineage: Lineage) -> versions.ModelLineage:
         code_sha256=lineage.code_hash,
         hyperparameters=lineage.hyperparameters,
         metrics=finite_only(lineage.metrics),
+        not_finite=not_finite_only(lineage.metrics),
         datasets=[versions.DatasetReference.model_validate(one.model_dump()) for one in lineage.datasets],
         start_checkpoint=lineage.start_checkpoint,
     )

@@ -1,15 +1,17 @@
 """Values that JSON has no word for: NaN and the infinities come beside the null that stands for them, and are one number again at the reader."""
 
 import math
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
-from muster.cli.views import series_rows
-from muster.client.models import TrialMetrics
+from muster.cli.views import measured, series_rows
+from muster.client.models import Checkpoint, TrialMetrics
 from muster.client.values import value_of
-from services.gateway.operations.render import render_series
-from shared.ids import TrialId
+from services.gateway.operations.render import render_checkpoint, render_series
+from shared.ids import CheckpointId, ExperimentId, TrialId
+from shared.messages.checkpoints import CheckpointView
 from shared.messages.metrics import Point, Series, SeriesPage
 
 REPORTED = [0.5, math.nan, math.inf, -math.inf]
@@ -36,3 +38,20 @@ def test_the_reader_has_what_was_reported(answer: str) -> None:
 def test_what_is_finite_takes_no_more_room(answer: str) -> None:
     assert answer.count("not_finite") == 3
     assert '"value":0.5}' in answer and '"value":null,"not_finite":"nan"}' in answer
+
+
+def test_a_checkpoint_leaves_out_none_of_its_metrics() -> None:
+    view = CheckpointView(
+        checkpoint_id=CheckpointId(UUID(int=1)),
+        trial_id=TrialId(UUID(int=2)),
+        experiment_id=ExperimentId(UUID(int=3)),
+        run_number=1,
+        step=5,
+        state="saved",
+        files=(),
+        size_bytes=0,
+        metrics={"loss": 0.5, "f1": math.nan, "norm": -math.inf},
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    answer = render_checkpoint(CheckpointView.model_validate_json(view.model_dump_json())).model_dump_json()
+    assert measured(Checkpoint.model_validate_json(answer)) == "loss 0.5, f1 nan, norm -inf"

@@ -583,7 +583,7 @@ class ChangePasswordRequest(_message.Message):
     def __init__(self, old_password: _Optional[str] = ..., new_password: _Optional[str] = ...) -> None: ...
 
 class Checkpoint(_message.Message):
-    __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at", "verified_at", "manifest")
+    __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "not_finite", "metadata", "reason", "created_at", "verified_at", "manifest")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -591,6 +591,13 @@ class Checkpoint(_message.Message):
         key: str
         value: float
         def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class NotFiniteEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: NotFinite
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[NotFinite, str]] = ...) -> None: ...
     ID_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -600,6 +607,7 @@ class Checkpoint(_message.Message):
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
+    NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -614,12 +622,13 @@ class Checkpoint(_message.Message):
     size_bytes: int
     files: int
     metrics: _containers.ScalarMap[str, float]
+    not_finite: _containers.ScalarMap[str, NotFinite]
     metadata: _struct_pb2.Struct
     reason: str
     created_at: _timestamp_pb2.Timestamp
     verified_at: _timestamp_pb2.Timestamp
     manifest: _containers.RepeatedCompositeFieldContainer[CheckpointFile]
-    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., experiment: _Optional[str] = ..., run: _Optional[int] = ..., step: _Optional[int] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., size_bytes: _Optional[int] = ..., files: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., verified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., manifest: _Optional[_Iterable[_Union[CheckpointFile, _Mapping]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., experiment: _Optional[str] = ..., run: _Optional[int] = ..., step: _Optional[int] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., size_bytes: _Optional[int] = ..., files: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., not_finite: _Optional[_Mapping[str, NotFinite]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., verified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., manifest: _Optional[_Iterable[_Union[CheckpointFile, _Mapping]]] = ...) -> None: ...
 
 class CheckpointFile(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256")
@@ -3025,7 +3034,7 @@ class Me(_message.Message):
     def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., roles: _Optional[_Iterable[_Union[HeldRole, _Mapping]]] = ...) -> None: ...
 
 class Measured(_message.Message):
-    __slots__ = ("step", "value", "not_finite", "others")
+    __slots__ = ("step", "value", "not_finite", "others", "others_not_finite")
     class OthersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -3033,15 +3042,24 @@ class Measured(_message.Message):
         key: str
         value: float
         def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class OthersNotFiniteEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: NotFinite
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[NotFinite, str]] = ...) -> None: ...
     STEP_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     step: int
     value: float
     not_finite: NotFinite
     others: _containers.ScalarMap[str, float]
-    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    others_not_finite: _containers.ScalarMap[str, NotFinite]
+    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ..., others: _Optional[_Mapping[str, float]] = ..., others_not_finite: _Optional[_Mapping[str, NotFinite]] = ...) -> None: ...
 
 class MediaItem(_message.Message):
     __slots__ = ("id", "kind", "group", "name", "step", "run", "time", "content_type", "size_bytes", "sha256", "url", "offset", "about")
@@ -3228,7 +3246,7 @@ class ModelComparison(_message.Message):
     def __init__(self, base: _Optional[_Union[ModelVersion, _Mapping]] = ..., other: _Optional[_Union[ModelVersion, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ...) -> None: ...
 
 class ModelLineage(_message.Message):
-    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics", "datasets", "start_checkpoint")
+    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics", "not_finite", "datasets", "start_checkpoint")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -3236,6 +3254,13 @@ class ModelLineage(_message.Message):
         key: str
         value: float
         def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class NotFiniteEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: NotFinite
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[NotFinite, str]] = ...) -> None: ...
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
@@ -3244,6 +3269,7 @@ class ModelLineage(_message.Message):
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
+    NOT_FINITE_FIELD_NUMBER: _ClassVar[int]
     DATASETS_FIELD_NUMBER: _ClassVar[int]
     START_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     experiment: str
@@ -3254,9 +3280,10 @@ class ModelLineage(_message.Message):
     code_sha256: str
     hyperparameters: _struct_pb2.Struct
     metrics: _containers.ScalarMap[str, float]
+    not_finite: _containers.ScalarMap[str, NotFinite]
     datasets: _containers.RepeatedCompositeFieldContainer[DatasetReference]
     start_checkpoint: str
-    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ..., datasets: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., start_checkpoint: _Optional[str] = ...) -> None: ...
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ..., not_finite: _Optional[_Mapping[str, NotFinite]] = ..., datasets: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., start_checkpoint: _Optional[str] = ...) -> None: ...
 
 class ModelPage(_message.Message):
     __slots__ = ("items", "next_cursor")
