@@ -1,4 +1,4 @@
-"""What every command has in common: `--json` and `--debug`."""
+"""What every command has in common: `--json` and `--debug`; and every list: `--fields`."""
 
 from collections.abc import Callable
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from muster.cli.output import common
+from muster.cli.output import chosen, common
 
 
 class Command(TyperCommand):
@@ -15,6 +15,8 @@ class Command(TyperCommand):
     def __init__(self, name: str | None, **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]
         _add_common(self)
+        if name == "list":
+            self.params.extend(_options(chosen))
 
 
 class Group(TyperGroup):
@@ -39,12 +41,12 @@ def verb(
 
 def _add_common(command: TyperCommand | TyperGroup) -> None:
     own = {option for parameter in command.params for option in parameter.opts}
-    command.params.extend(option for option in _options() if not own & set(option.opts))
+    command.params.extend(option for option in _options(common) if not own & set(option.opts))
 
 
 @cache
-def _options() -> tuple[TyperOption, ...]:
+def _options(of: Callable[..., None]) -> tuple[TyperOption, ...]:
     template = typer.Typer(add_completion=False)
-    template.command()(common)
+    template.command()(of)
     parameters = typer.main.get_command(template).params
     return tuple(parameter for parameter in parameters if isinstance(parameter, TyperOption))

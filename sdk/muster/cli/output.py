@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster._clock import now_ms
+from muster.cli.fields import names_of, narrowed, values_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -36,6 +37,7 @@ class Out:
 
     json: bool = False
     debug: bool = False
+    fields: tuple[str, ...] = ()
 
 
 out = Out()
@@ -49,6 +51,26 @@ def _want_json(value: bool) -> bool:
 def _want_debug(value: bool) -> bool:
     out.debug = out.debug or value
     return value
+
+
+def _want_fields(value: str | None) -> str | None:
+    out.fields = names_of(value or "")
+    return value
+
+
+def chosen(
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            "--fields",
+            metavar="NAMES",
+            help="Only these fields of each, a column each: 'number,best.value'. With --json the rest is left out.",
+            callback=_want_fields,
+            expose_value=False,
+        ),
+    ] = None,
+) -> None:
+    """The option that every list has."""
 
 
 def common(
@@ -79,7 +101,10 @@ def console(stderr: bool = False) -> "Console":
 
 
 def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> None:
-    """Print `value` as JSON when that is wanted, else call `show`."""
+    """Print `value` as JSON when that is wanted, else call `show`; of a list only the fields that were chosen."""
+    if out.fields and value and isinstance(value, Sequence):
+        _emit_fields(value)
+        return
     if not out.json:
         show()
         return
@@ -87,6 +112,15 @@ def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> 
         print(json.dumps([json.loads(item.model_dump_json()) for item in value]))
     else:
         print(value.model_dump_json())
+
+
+def _emit_fields(items: "Sequence[BaseModel]") -> None:
+    rows = values_of(items, out.fields)
+    if out.json:
+        shown = (json.loads(item.model_dump_json()) for item in items)
+        print(json.dumps([narrowed(item, out.fields) for item in shown]))
+    else:
+        table(out.fields, rows, "")
 
 
 def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None], empty: str) -> None:

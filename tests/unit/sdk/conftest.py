@@ -13,6 +13,7 @@ from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Shell
 def as_a_process_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out, "json", False)
     monkeypatch.setattr(out, "debug", False)
+    monkeypatch.setattr(out, "fields", ())
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class Shell:
         monkeypatch.setattr(muster.client, "connect", lambda *_: Client(transport))
 
     def __call__(self, *arguments: str) -> Ended:
-        out.json = out.debug = False
+        out.json, out.debug, out.fields = False, False, ()
         self._monkeypatch.setattr(sys, "argv", ["muster", *arguments])
         self._monkeypatch.setattr(httpx.Client, "close", lambda _: None)
         with pytest.raises(SystemExit) as ended:
