@@ -40,7 +40,7 @@ from shared.messages.experiments import (
 )
 from shared.messages.pools import PoolCapacity
 from shared.messages.queue import RequestClosed
-from shared.messages.reports import ValidationStored
+from shared.messages.reports import ValidationsSuperseded, ValidationStored
 from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
 from shared.messages.specs import Wanted
 
@@ -67,6 +67,7 @@ class EventHandlers:
             SubmissionCommitted: Submissions(self.desk).on_submissions,
             RunGranted: self.on_granted,
             RunResized: self.on_resized,
+            ValidationsSuperseded: self.on_superseded,
             ValidationStored: self.on_validations,
             CheckpointSaved: self.on_checkpoints,
             CheckpointAbandoned: self.on_checkpoints,
@@ -110,6 +111,13 @@ class EventHandlers:
             )
 
         await self.desk.on_trials(unit, batch, apply)
+
+    async def on_superseded(self, unit: Unit, batch: list[Delivery[ValidationsSuperseded]]) -> None:
+        def apply(turn: Turn, number: int, message: ValidationsSuperseded) -> None:
+            standing = [(one.step, one.values) for one in message.standing]
+            turn.on_superseded(number, message.run_number, message.step, standing)
+
+        await self.desk.on_trials(unit, news(batch), apply)
 
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         def apply(turn: Turn, number: int, message: CheckpointEvent) -> None:

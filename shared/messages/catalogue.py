@@ -91,6 +91,7 @@ ALL: tuple[type[Message], ...] = (
     reports.LogBatch,
     reports.ProfileBatch,
     reports.ValidationStored,
+    reports.ValidationsSuperseded,
     files.GetCode,
     files.GetUploadUrl,
     files.ConfirmUpload,

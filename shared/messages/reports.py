@@ -113,6 +113,29 @@ class ValidationStored(Event, entity="validation", happened="stored"):
     stale: bool = False
 
 
+class StandingValidation(Record):
+    """A validation that still counts."""
+
+    step: int
+    values: dict[str, float]
+
+
+class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
+    """registry → searcher: a run goes on from `step`, and what its predecessors validated beyond that counts no more; written where that is decided.
+
+    `standing`: the ten best by the searcher's metric of those that count, the best first.
+    """
+
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    run_id: RunId
+    run_number: int
+    token: int
+    version: int
+    step: int
+    standing: tuple[StandingValidation, ...]
+
+
 def _parsed(payload: bytes) -> dict[str, Any] | None:
     """A batch's parts where it has the shape of one; else None."""
     try:

@@ -13,13 +13,14 @@ from services.registry.facts import Facts
 from services.registry.links import Links
 from services.registry.store import artifacts, checkpoints, manifests, trials
 from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.trials import StoredRun
+from services.registry.store.trials import Standing, StoredRun
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected
 from shared.ids import CheckpointId, TenantId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import CodeLink, GetCode
+from shared.messages.reports import StandingValidation, ValidationsSuperseded
 from shared.messages.runs import AllocationFacts
 
 
@@ -64,13 +65,18 @@ class Requests:
                 raise Rejected("stale_token", f"run {query.run_id} may not start: {STALE}")
             chosen = await self._choose(unit, facts, run)
             step = chosen.step if chosen else NOTHING
+            is_rolled_back = False
             if run.resumed_from is None or run.restored != (chosen.id if chosen else None):
                 await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
-                await _supersede(unit, known, Attempt(run.number, step))
+                is_rolled_back = await _supersede(unit, known, Attempt(run.number, step))
             files = await manifests.load_files(unit.connection, [chosen.id]) if chosen else {}
-            best = await trials.load_best(unit.connection, facts.trial_id) if chosen else None
+            is_asked = chosen is not None or is_rolled_back
+            standing = await trials.load_standing(unit.connection, facts.trial_id) if is_asked else []
+            if is_rolled_back:
+                unit.emit(_superseded(facts, step, standing))
         if chosen is None:
             return Restored()
+        best = standing[0].value if standing else None
         links, following = self._links.read_files(files[chosen.id], query.first)
         return Restored(
             checkpoint_id=CheckpointId(chosen.id), step=chosen.step, files=links, best=best, next=following
@@ -123,7 +129,8 @@ async def _newest(unit: Unit, trial: UUID) -> Checkpoint | None:
     return await checkpoints.load_checkpoint(unit.connection, newest.checkpoint) if newest else None
 
 
-async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -> None:
+async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -> bool:
+    """Bound what counts of earlier runs; return whether that has changed."""
     attempts = [resumed if run.number == resumed.number else run.attempt for run in known]
     boundaries = plan_boundaries(attempts)
     changed: dict[UUID, int] = {}
@@ -133,3 +140,17 @@ async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -
             changed[run.run] = boundary
     if changed:
         await trials.save_boundaries(unit.connection, changed)
+    return bool(changed)
+
+
+def _superseded(facts: AllocationFacts, step: int, standing: Sequence[Standing]) -> ValidationsSuperseded:
+    return ValidationsSuperseded(
+        trial_id=facts.trial_id,
+        experiment_id=facts.experiment_id,
+        run_id=facts.run_id,
+        run_number=facts.run_number,
+        token=facts.token,
+        version=facts.run_number,
+        step=step,
+        standing=tuple(StandingValidation(step=one.step, values=one.values) for one in standing),
+    )

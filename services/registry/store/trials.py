@@ -28,6 +28,15 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A validation that counts; `value` is the searcher's metric in it."""
+
+    step: int
+    value: float
+    values: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRun:
     """A run of a locked trial."""
 
@@ -140,10 +149,9 @@ async def save_resumption(
     await Driver.of(connection).fetch(_RESUME_RUN, run, resumed_from, restored)
 
 
-async def load_best(connection: AsyncConnection, trial: UUID) -> float | None:
-    """The searcher's metric at its best in the trial's validations, without those that a later run makes again; None without any."""
-    found: float | None = await connection.scalar(_BEST, {"trial": trial})
-    return found
+async def load_standing(connection: AsyncConnection, trial: UUID) -> list[Standing]:
+    """The trial's validations without those that a later run makes again: the ten best by the searcher's metric, the best first."""
+    return [Standing(*row) for row in await connection.execute(_STANDING, {"trial": trial})]
 
 
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
@@ -230,14 +238,16 @@ FROM registry.runs WHERE trial = $1 ORDER BY number FOR NO KEY UPDATE
 """
 _STALE_RUNS = "UPDATE registry.runs SET is_stale = true WHERE id = ANY($1::uuid[]) AND NOT is_stale"
 _STALE_MARKS = "UPDATE registry.marks SET is_stale = true WHERE run = ANY($1::uuid[]) AND NOT is_stale"
-_BEST = text(
+_STANDING = text(
     """
-    SELECT CASE WHEN bool_and(t.smaller_is_better) THEN min(found.value) ELSE max(found.value) END
+    SELECT v.step, found.value, v.values
     FROM registry.trials t
     JOIN registry.validations v ON v.trial = t.id
     JOIN registry.runs r ON r.id = v.run
     CROSS JOIN LATERAL (SELECT (v.values ->> t.metric)::float8 AS value) found
     WHERE t.id = :trial AND found.value <> 'NaN' AND (r.superseded_after IS NULL OR v.step <= r.superseded_after)
+    ORDER BY CASE WHEN t.smaller_is_better THEN found.value ELSE -found.value END, v.step
+    LIMIT 10
     """
 )
 _BOUND_MARKS = text(

@@ -113,6 +113,14 @@ class Changes:
                 self.experiment = changed(self.experiment, best=best)
         return self.put(changed(trial, latest=mark))
 
+    def rank(self, objectives: Objectives, trial: Trial, marks: Iterable[Mark]) -> Trial:
+        """Keep as a trial's best the best of these, the first of equals, if any is admissible."""
+        best: Mark | None = None
+        for mark in marks:
+            if objectives.is_admissible(mark) and objectives.is_better(mark, best):
+                best = mark
+        return self.put(changed(trial, best=best))
+
     def is_best(self, trial: Trial) -> bool:
         """Whether the experiment's best result is of this trial."""
         return self.experiment.best is not None and self.experiment.best.trial == trial.number

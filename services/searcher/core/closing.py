@@ -99,7 +99,7 @@ class Closing:
 
     @property
     def needs_bests(self) -> bool:
-        """Whether the best trial turned out to be invalid, so that the bests of all others must be given to `choose_best`."""
+        """Whether the best result counts no more, so that the bests of all trials must be given to `choose_best`."""
         return self._dethroned is not None
 
     def choose_best(self, bests: Mapping[int, Mark]) -> None:
@@ -107,6 +107,14 @@ class Closing:
         self._changes.choose_best(Objectives.of(self._config), bests)
         last, self._dethroned = self._dethroned, None
         self._finish_if_over(last)
+
+    def dethrone(self, trial: Trial) -> bool:
+        """Forget the best result where it was this trial's, which has another or none by now; return whether it was."""
+        if not self._changes.is_best(trial):
+            return False
+        self._changes.forget_best()
+        self._dethroned = trial
+        return True
 
     def measure(self) -> None:
         """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
@@ -149,10 +157,7 @@ class Closing:
         if trial.state is TrialState.INVALID:
             trial = changed(trial, best=None)
         self._changes.tell(trial)
-        if trial.state is TrialState.INVALID and self._changes.is_best(trial):
-            self._changes.forget_best()
-            self._dethroned = trial
-        else:
+        if trial.state is not TrialState.INVALID or not self.dethrone(trial):
             self._finish_if_over(trial)
 
     def _end_of_budget(self) -> str | None:

@@ -1,5 +1,7 @@
 """Verdicts: what a trial reports is read, kept and judged by the search, and its worker is answered."""
 
+from collections.abc import Mapping, Sequence
+
 from muster.config import ExperimentConfig
 from services.searcher.core.changes import Changes
 from services.searcher.core.closing import GOING, Closing
@@ -45,6 +47,19 @@ class Judging:
         else:
             self._changes.put(trial)
         self._closing.settle(self._changes[result.trial])
+
+    def on_superseded(
+        self, trial: Trial, run: int, step: int, standing: Sequence[tuple[int, Mapping[str, float]]]
+    ) -> None:
+        """Find a trial's best anew where a run goes on from before it. What was decided by it stays decided."""
+        if trial.is_final or trial.best is None or trial.best.step <= step:
+            return
+        found = [Result(trial.number, run, 0, at, values) for at, values in standing]
+        readings = [(each.step, read_result(self._config, self._objectives, each)) for each in found]
+        marks = [Mark(at, each.value, each.others) for at, each in readings if isinstance(each, Reading)]
+        if trial.reported[0] >= run and trial.latest is not None:
+            marks.append(trial.latest)
+        self._closing.dethrone(self._changes.rank(self._objectives, trial, marks))
 
     def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
         if (

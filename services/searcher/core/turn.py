@@ -110,6 +110,12 @@ class Turn:
         """Take in a validation unless it is old; at or past `decide_at` it gets the one verdict."""
         self._judging.on_validation(result)
 
+    def on_superseded(
+        self, number: int, run: int, step: int, standing: Sequence[tuple[int, Mapping[str, float]]]
+    ) -> None:
+        """Take in that a run goes on from `step`: a best beyond that counts no more, and the best of `standing` takes its place."""
+        self._judging.on_superseded(self._changes[number], run, step, standing)
+
     def on_checkpoint(self, number: int, found: Checkpoint) -> None:
         """Take in that an announced checkpoint is saved or given up, or that a saved one is no good after all."""
         trial = self._changes[number]

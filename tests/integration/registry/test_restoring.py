@@ -76,6 +76,12 @@ async def test_a_run_hears_what_was_best_in_all_that_it_goes_on_from(around: Pla
     newest = await save(around, run, 1, 40)
     following = around.scheduler.grant(run)
     assert (await around.restore(following)).best == 0.7
+    assert (await around.restore(following)).best == 0.7
+    [told] = await around.emitted("validation.superseded", trial_id=run.trial)
+    assert (told["run_number"], told["step"]) == (2, 40)
+    assert told["standing"] == [
+        {"step": step, "values": {"accuracy": value}} for step, value in ((20, 0.7), (40, 0.6), (10, 0.5))
+    ]
     assert (await around.restore(around.scheduler.grant(start_checkpoint=newest))).best is None
 
 

@@ -51,6 +51,40 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     assert world.validate(2, 3, 0.0).judged == ()
 
 
+def rolled_back(step: int, *standing: tuple[int, float]) -> Any:
+    """Trial 1's second run goes on from `step`; of what it had validated this still counts, the best first."""
+    return methodcaller("on_superseded", 1, 2, step, [(at, {"loss": value}) for at, value in standing])
+
+
+def bests(world: World) -> tuple[float | None, tuple[int, float] | None]:
+    """Of trial 1, and of the experiment with its trial."""
+    own, best = world.trials[1].best, world.experiment.best
+    return own.value if own else None, (best.trial, best.value) if best else None
+
+
+def test_after_a_roll_back_the_best_is_of_what_still_counts() -> None:
+    world = begun(RANDOM)
+    for number in (1, 2):
+        world.grant(number)
+    for number, step, value in ((1, 1, 0.5), (1, 2, 0.1), (2, 1, 0.3)):
+        world.validate(number, step, value)
+    assert not world.turn(rolled_back(2, (2, 0.1), (1, 0.5)), 1).is_change
+    assert bests(world) == (0.1, (1, 0.1))
+    world.turn(rolled_back(1, (1, 0.5)), 1)
+    assert bests(world) == (0.5, (2, 0.3))
+    world.turn(rolled_back(-1), 1)
+    assert bests(world) == (None, (2, 0.3))
+
+
+def test_what_the_next_run_has_validated_before_the_roll_back_is_heard_of_counts() -> None:
+    world = begun(RANDOM)
+    for step, value in ((2, 0.1), (3, 0.4)):
+        world.grant(1)
+        world.validate(1, step, value)
+    world.turn(rolled_back(1, (1, 0.5)), 1)
+    assert bests(world) == (0.4, (1, 0.4))
+
+
 def test_repeated_lower_and_older_validations_change_nothing() -> None:
     world = begun(asha())
     world.grant(1)
