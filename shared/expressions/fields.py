@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any as Anything, Literal, get_args, get_origin
@@ -46,6 +46,8 @@ class Field:
     """Whether it may be absent."""
     choices: tuple[str, ...] = ()
     """All texts that there are, where they are known."""
+    is_reckoned: bool = False
+    """Whether it is known only of what is shown, so that nothing is ordered by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,13 @@ class Listing:
     """The last one by a field that tells all items apart, and so ties in every order."""
 
     @classmethod
-    def of(cls, model: type[BaseModel], *names: str, usual: str) -> "Listing":
+    def of(cls, model: type[BaseModel], *names: str, usual: str, reckoned: Sequence[str] = ()) -> "Listing":
         """Return the listing of a model by these of its fields, dotted where they are parts of parts.
 
-        A field of texts by words is offered as `name.WORD`. `usual` is written as a sort.
+        A field of texts by words is offered as `name.WORD`. `usual` is written as a sort. What is `reckoned` is filtered by and not ordered.
         """
         fields = {name: _field_of(model, name) for name in names}
+        fields |= {name: replace(_field_of(model, name), is_reckoned=True) for name in reckoned}
         orders = (Order(_field_of(model, one.removeprefix("-")), one[0] == "-") for one in usual.split(","))
         return cls(fields, tuple(orders))
 
@@ -115,7 +118,7 @@ class Listing:
         """Up to the key, behind which nothing is left to order."""
         key = self.usual[-1].column
         for index, order in enumerate(orders):
-            if order.column.kind is Kind.TEXTS:
+            if order.column.kind is Kind.TEXTS or order.column.is_reckoned:
                 raise Rejected("bad_filter", f"a list is not ordered by '{order.column.name}'", "sort")
             if order.column.name == key.name:
                 return orders[: index + 1]

@@ -47,6 +47,6 @@ class OperationRequest(Request):
 
 
 class ListOperationsRequest(ListRequest):
-    """The caller's own operations of the last day that took longer than a request waits."""
+    """The caller's own operations of the last day that took longer than a request waits. A filtered page may hold fewer than its limit and have a next one."""
 
-    listing = Listing.of(LongOperation, *("operation", "created_at"), usual="-id")
+    listing = Listing.of(LongOperation, *("operation", "created_at"), usual="-id", reckoned=("state",))

@@ -97,7 +97,9 @@ class CreatedSession(Session):
     tenant: str
 
 
-SESSIONS = Listing.of(Session, *("via", "address", "created_at", "used_at", "expires_at"), usual="-id")
+SESSIONS = Listing.of(
+    Session, *("via", "address", "created_at", "used_at", "expires_at", "current"), usual="-id"
+)
 """Ids rise with time."""
 
 

@@ -1,6 +1,7 @@
 """Operations that took longer than their request waited, as things: running, done with what came of it, or refused."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -36,6 +37,7 @@ from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments, ordered as store
 from services.gateway.store.events import find_told, load_refusal, load_refusals
+from shared.expressions.choosing import cell_of, meets
 from shared.ids import SITE
 from shared.messages.pools import ClusterView
 
@@ -60,13 +62,14 @@ async def list_operations(call: Call, request: ListOperationsRequest) -> LongOpe
     """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted."""
     wanted = read_wanted(call, request)
     async with call.reading().connection() as connection:
-        found = await store.load_page(connection, orderer_of(call), wanted)
+        found = await store.load_page(connection, orderer_of(call), replace(wanted, filter=None))
         shown = {row.id: await _render(connection, row) for row in found.rows if row.wanted is None}
     of_site = [row for row in found.rows if row.wanted is not None]
     if of_site:
         shown |= {one.id: one for one in await _render_of_site(call, of_site) if one is not None}
+    items = [shown[row.id] for row in found.rows if row.id in shown]
     return LongOperationPage(
-        items=[shown[row.id] for row in found.rows if row.id in shown],
+        items=[one for one in items if wanted.filter is None or meets(wanted.filter, partial(cell_of, one))],
         next_cursor=next_cursor(call, request, found.next),
     )
 

@@ -157,7 +157,8 @@ async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
 async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
     wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        found = await store.load_sessions(connection, whose, call.doors.clock.now(), wanted)
+        now, asking = call.doors.clock.now(), call.caller.session
+        found = await store.load_sessions(connection, whose, asking, now, wanted)
     return SessionPage(
         items=[_render(call, row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )

@@ -14,7 +14,7 @@ from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
 ORDERED = Cells(ordered, {})
-"""What of an operation a list can go by."""
+"""By what operations are ordered. How far one is nobody has written down, so they are filtered where they are shown."""
 
 
 async def insert_ordered(connection: AsyncConnection, values: Mapping[str, Any]) -> None:

@@ -14,8 +14,6 @@ from services.gateway.store.sign_in_tables import identity, password, session
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
-SESSIONS = Cells(session, {})
-"""What of a session a list can go by."""
 _KEPT = timedelta(days=30)
 """Ended sessions stay so long to be looked at."""
 
@@ -70,10 +68,17 @@ async def touch_session(connection: AsyncConnection, session_id: UUID, now: date
     await connection.execute(update(session).where(session.c.id == session_id).values(used_at=now))
 
 
-async def load_sessions(connection: AsyncConnection, whose: UUID, now: datetime, wanted: Wanted) -> Part:
-    """Those of an account that count."""
+async def load_sessions(
+    connection: AsyncConnection, whose: UUID, asking: UUID | None, now: datetime, wanted: Wanted
+) -> Part:
+    """Those of an account that count; `asking`: the one that asks, if it is one."""
     query = select(session).where(session.c.account == whose, *_counting(now))
-    return await load_part(connection, query, SESSIONS, wanted)
+    return await load_part(connection, query, sessions_seen_by(asking), wanted)
+
+
+def sessions_seen_by(asking: UUID | None) -> Cells:
+    """What of a session a list can go by."""
+    return Cells(session, {"current": session.c.id == asking})
 
 
 async def end_session(

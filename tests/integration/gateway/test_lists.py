@@ -218,6 +218,7 @@ async def test_access_bookings_limits_and_attempts_are_chosen_as_they_are_shown(
         ), "number"),
         (operations.LongOperation, operations.ListOperationsRequest, "/v1/operations", "", (
             ("operation = PauseExperiment", "created_at"), ("operation != PauseExperiment", ""), ("", "operation"),
+            ("state = running", "created_at"), ("state != running", ""),
         ), "id"),
         (pools.Limit, pools.ListLimitsRequest, "/v1/limits", "", (
             ("workspace is absent", ""), ("guaranteed > 0 and pool = default", "-maximum"), ("", "-weight,workspace"),
@@ -231,6 +232,8 @@ async def test_access_bookings_limits_and_attempts_are_chosen_as_they_are_shown(
     mine = await session_of(gateway, "given-ada", api)
     async with gateway.client(mine) as ada:
         assert len(await walk(ada, "/v1/sessions", 1, filter="via = token", sort="used_at")) == 3
+        [asking] = await walk(ada, "/v1/sessions", 1, filter="current = true", sort="-current")
+        assert asking["current"] and len(await walk(ada, "/v1/sessions", 1, filter="current = false")) == 2
 
 
 async def chosen_as_shown(

@@ -42,7 +42,6 @@ from services.gateway.store import (
     deliveries,
     experiments,
     models,
-    ordered,
     people,
     policies,
     registry,
@@ -73,9 +72,8 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListAuditRequest: audit.RECORDS,
     ListRunsRequest: experiments.RUNS,
     ListTemplatesRequest: policies.TEMPLATES,
-    ListOperationsRequest: ordered.ORDERED,
-    ListSessionsRequest: sign_in.SESSIONS,
-    ListUserSessionsRequest: sign_in.SESSIONS,
+    ListSessionsRequest: sign_in.sessions_seen_by(None),
+    ListUserSessionsRequest: sign_in.sessions_seen_by(None),
     ListRoleBindingsRequest: roles.BINDINGS,
     ListTenantsRequest: access.TENANTS,
 }
@@ -84,6 +82,7 @@ IN_MEMORY: set[type[ListRequest]] = {
     ListPoolsRequest,
     ListLimitsRequest,
     ListReservationsRequest,
+    ListOperationsRequest,
 }
 OF_THE_SCHEDULER: set[type[ListRequest]] = {ListQueueRequest}
 OF_THE_REGISTRY: set[type[ListRequest]] = {ListTrialCheckpointsRequest, ListExperimentCheckpointsRequest}
@@ -166,6 +165,13 @@ def test_what_cannot_be_understood_is_refused_with_its_place(
         EXPERIMENTS.read(filter_, sort)
     assert (refused.value.code, refused.value.place) == (code, "filter" if filter_ else "sort")
     assert said in refused.value.message
+
+
+def test_what_is_reckoned_is_filtered_by_and_not_ordered() -> None:
+    listing = ListOperationsRequest.listing
+    assert listing.read("state = running", "-created_at")[0] is not None
+    with pytest.raises(Rejected, match="not ordered by 'state'"):
+        listing.read("", "state")
 
 
 def test_a_wrong_name_is_answered_with_those_that_there_are() -> None:
