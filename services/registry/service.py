@@ -29,6 +29,7 @@ from services.registry.media.retention import MediaRetention
 from services.registry.queries import Queries
 from services.registry.reports.live import Hints
 from services.registry.reports.packing import Packing
+from services.registry.reports.phases import Phases
 from services.registry.reports.storing import Reports
 from services.registry.settings import RegistrySettings, Settings
 from services.registry.turns import SharedTurns
@@ -89,6 +90,7 @@ async def compose(settings: Settings, process: Process) -> None:
     commits = Commits(units, facts, verifier)
     media = Media(units, facts, links, objects, binding)
     log_reader, log_packer = _logs(wanted, units, objects, clock)
+    phases = Phases(units, facts)
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
@@ -100,7 +102,7 @@ async def compose(settings: Settings, process: Process) -> None:
     media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
     link_life = timedelta(seconds=wanted.link_life_s)
     deleting = Deleting(units, NAME, Estate(units, objects, upkeep, media_retention, log_packer, link_life))
-    parts = (reports, requests, announcements, commits, media, queries, uploads, curation, *exported)
+    parts = (reports, requests, announcements, commits, media, phases, queries, uploads, curation, *exported)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for closed in (*exported, log_reader, verifier, hints, reports):
         process.on_close(closed.close)

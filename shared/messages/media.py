@@ -101,6 +101,13 @@ class GetMedia(Query[MediaPage], owner="registry", name="media"):
     limit: int = 100
 
 
+class GetMediaPiece(Query[MediaView], owner="registry", name="media_piece"):
+    """One piece of a trial's media by its id. Not found where it is none of this trial, or counts no more."""
+
+    trial_id: TrialId
+    id: str
+
+
 class MediaName(Record):
     """All of one name together. Of `events`, the steps are bytes of the file."""
 

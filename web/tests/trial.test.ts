@@ -3,7 +3,7 @@ import { readCompareSearch } from "@/compare/search";
 import { differences } from "@/training/values";
 import { piecesOf } from "@/logs/ansi";
 import { eventsOf } from "@/trial/events";
-import { phasesOf, sums } from "@/training/phases";
+import { isAgain, mainOf, phasesUntil, sums, type PhaseKind } from "@/training/phases";
 
 describe("a line of a log", () => {
   it("keeps its colours and nothing else of its escapes", () => {
@@ -23,15 +23,12 @@ describe("a line of a log", () => {
 
 describe("a trial's time", () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
-  const run = (number: number, from: number, to: number | null) => ({ number, granted_at: at(from), ended_at: to === null ? null : at(to) }) as never;
-  it("is parted into waiting, starting and training, over breaks too", () => {
-    const phases = phasesOf({ createdAt: at(0), endedAt: at(50), runs: [run(1, 10, 30), run(2, 35, 50)], firstReports: new Map([[1, 12_000], [2, 40_000]]), now: 99_000 });
-    expect(phases.map(({ kind, run: of }) => [kind, of])).toEqual([["queued", null], ["starting", 1], ["training", 1], ["queued", null], ["starting", 2], ["training", 2]]);
-    expect(sums(phases)).toEqual({ queued: 15, starting: 7, training: 28 });
-  });
-  it("goes on until now while it runs, and while it waits", () => {
-    expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [run(1, 1, null)], firstReports: new Map(), now: 9000 }).at(-1)).toMatchObject({ kind: "starting", to: 9000 });
-    expect(phasesOf({ createdAt: at(0), endedAt: null, runs: [], firstReports: new Map(), now: 9000 })).toEqual([{ kind: "queued", run: null, from: 0, to: 9000 }]);
+  const phase = (kind: PhaseKind, run: number | null, from: number, to: number | null, within: PhaseKind | null = null) => ({ kind, run, began_at: at(from), ended_at: to === null ? null : at(to), within, step: null });
+  const told = [phase("queued", null, 0, 10), phase("preparing", 2, 10, 14), phase("restoring", 2, 11, 14, "preparing"), phase("training", 2, 14, null), phase("writing_checkpoint", 2, 20, 22, "training")];
+  it("is summed up by what follows each other, and what goes on reaches up to now", () => {
+    const phases = phasesUntil(30_000, told);
+    expect([...sums(phases)]).toEqual([["queued", 10], ["preparing", 4], ["training", 16]]);
+    expect(mainOf(phases).filter(isAgain).map(({ from }) => from)).toEqual([10_000]);
   });
 });
 

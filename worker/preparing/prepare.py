@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from muster import wire
 from muster.errors import Transient
-from shared import telemetry
 from shared.outages import Outages
 from worker.launch.description import spec_of, write_trial_file
 from worker.preparing.environments import Wish
@@ -32,7 +31,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
     outages = Outages(run=str(context.run.run_id))
     while not context.run.is_over:
         try:
-            with telemetry.span("prepare run", parent=context.trace, run=context.run.run_id):
+            with context.phases.during("prepare"):
                 await _fetch(context, enter)
             outages.worked(_FETCHING)
             return
@@ -56,15 +55,15 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     if not tools.machine.has_room(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
     if spec.code_hash is not None:
-        with telemetry.span("fetch code", run=run_id):
+        with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     if spec.requirements is not None:
         wish = Wish(places.code, spec.requirements, allocation.tenant, spec.code_hash)
-        with telemetry.span("make environment", run=run_id):
+        with context.phases.during("make_environment"):
             enter(context, await tools.environments.make(wish, context.tail.say))
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
-        with telemetry.span("restore checkpoint", run=run_id):
+        with context.phases.during("restore_checkpoint"):
             latest = await tools.checkpoints.restore(
                 run_id,
                 allocation.tenant,

@@ -34,7 +34,7 @@ from worker.preparing.environments import Environments
 from worker.preparing.hooks import Hook
 from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
-from worker.running.phases import Phases
+from worker.running.phases import Phases, PhaseSender
 from worker.running.profiling import Eyes, Profile, Subject, open_profile
 from worker.running.watch import Watch, open_watch
 from worker.store import KeptRun
@@ -100,7 +100,7 @@ class RunContext:
     def is_drained(self) -> bool:
         """Whether the registry has all that was written here."""
         sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
-        parts = (*sources, self.uploads, self.media)
+        parts = (*sources, self.uploads, self.media, self.phases.sender)
         return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
@@ -108,8 +108,7 @@ class RunContext:
         """What of the run a profile looks at."""
         mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
-        run = self.run
-        return Subject(self.started.values(), self.session.step, run.ranks, run.seat.index, slots)
+        return Subject(self.started.values(), self.session.step, self.run.ranks, self.run.seat.index, slots)
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
         """Run a task for as long as the context lives."""
@@ -170,12 +169,13 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
         watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
         profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
-        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock),
+        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
     context.start(uploads.run(), "uploads")
     context.start(context.media.run(), "media")
+    context.start(context.phases.sender.run(), "phases")
     if context.profile:
         context.start(context.profile.source.run(), "profile")
     return context

@@ -139,6 +139,25 @@ def checkpoints(trial: TrialName, filter_: Filter = None, sort: Sort = None) -> 
     emit(found, lambda: table(columns, rows, "no such checkpoint" if filter_ else "no checkpoints yet"))
 
 
+@verb(app, "phases")
+def phases(trial: TrialName) -> None:
+    """Show what a trial did when: waiting, fetching, starting, training and saving checkpoints, by run."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.trials.phases(trial)
+    rows = (
+        (
+            one.run, "  " * bool(one.within) + one.kind.replace("_", " "), one.step, one.began_at,
+            f"{(one.ended_at - one.began_at).total_seconds():,.1f} s" if one.ended_at else "goes on",
+        )
+        for one in found.phases
+    )  # fmt: skip
+    emit(
+        found, lambda: table((">run", "phase", ">step", "began", ">took"), rows, "it has only just been made")
+    )
+
+
 @verb(app, "explain")
 def explain(trial: TrialName) -> None:
     """Tell why a trial waits, who holds what it waits for, and what would let it start; or that it runs."""

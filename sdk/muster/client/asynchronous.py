@@ -78,6 +78,8 @@ class AsyncTrials(AsyncNoun[Trials]):
     best = awaited(Trials.best)
     get = awaited(Trials.get)
     runs = listed(Trials.runs)
+    phases = awaited(Trials.phases)
+    phases_of = listed(Trials.phases_of)
     explain = awaited(Trials.explain)
     metrics = awaited(Trials.metrics)
     follow_metrics = streamed(Trials.follow_metrics)

@@ -1074,6 +1074,17 @@ class MediaPage(Resource):
     next_cursor: str | None = None
 
 
+class MediaContent(Resource):
+    """The bytes of a piece, for who may ask no other host than this one."""
+
+    id: str
+    kind: MediaKind
+    content_type: str
+    size_bytes: int
+    sha256: str
+    base64: str
+
+
 class MediaName(Resource):
     """All media of one kind, group and name."""
 
@@ -1270,6 +1281,63 @@ class GroupPage(Resource):
     """A page of groups by name."""
 
     items: list[Group]
+    next_cursor: str | None = None
+
+
+class PhaseKind(StrEnum):
+    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
+
+    QUEUED = "queued"
+    PARKED = "parked"
+    PREPARING = "preparing"
+    FETCHING_CODE = "fetching_code"
+    MAKING_ENVIRONMENT = "making_environment"
+    RESTORING = "restoring"
+    STARTING = "starting"
+    TRAINING = "training"
+    FIRST_STEP = "first_step"
+    WRITING_CHECKPOINT = "writing_checkpoint"
+    UPLOADING_CHECKPOINT = "uploading_checkpoint"
+    RUNNING = "running"
+
+
+class Phase(Resource):
+    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
+
+    kind: PhaseKind
+    run: int | None = Field(default=None, description="None while it waits.")
+    began_at: datetime
+    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
+    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
+    step: int | None = Field(default=None, description="Of a checkpoint.")
+
+
+class TrialState(StrEnum):
+    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class TrialPhases(Resource):
+    """One trial's phases, each before those within it."""
+
+    trial: UUID
+    trial_number: int
+    state: TrialState
+    phases: list[Phase]
+
+
+class TrialPhasesPage(Resource):
+    """A page of trials by number."""
+
+    items: list[TrialPhases]
     next_cursor: str | None = None
 
 
@@ -1749,19 +1817,6 @@ class TableColumns(Resource):
 
     columns: list[str]
     next_cursor: str | None = Field(default=None, description="There are more names.")
-
-
-class TrialState(StrEnum):
-    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    PARKED = "parked"
-    STOPPING = "stopping"
-    COMPLETED = "completed"
-    STOPPED = "stopped"
-    ERROR = "error"
-    CANCELLED = "cancelled"
 
 
 class Measured(Resource):

@@ -104,6 +104,14 @@ class Trials:
         """Return the attempts to train a trial, oldest first or as they are sorted; `filter` as `outcome = failed and charged = true`."""
         return pages(self._transport, models.RunPage, f"{_path(trial)}/runs", ordered(filter, sort))
 
+    def phases(self, trial: Reference) -> models.TrialPhases:
+        """Return what a trial did when: waiting, getting ready, training, and its checkpoints within that."""
+        return self._transport.get(models.TrialPhases, f"{_path(trial)}/phases")
+
+    def phases_of(self, experiment: Reference) -> Items[models.TrialPhases]:
+        """Return the same of each of an experiment's trials, by number."""
+        return pages(self._transport, models.TrialPhasesPage, f"{_of(experiment)}/phases")
+
     def explain(self, trial: Reference) -> models.Explanation:
         """Return why a trial waits, or that it runs or is over."""
         return self._transport.get(models.Explanation, f"{_path(trial)}/explanation")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from services.gateway.api.base import JsonObject, PageRequest, Reference, Resource
+from services.gateway.api.base import JsonObject, PageRequest, Reference, Request, Resource
 
 
 class MediaKind(StrEnum):
@@ -58,6 +58,24 @@ class ListTrialMediaRequest(PageRequest):
     after: Annotated[str | None, Field(max_length=64)] = Field(
         default=None, description="Only what was stored behind this one, by its id: for who follows."
     )
+
+
+class TrialMediaRequest(Request):
+    """One piece of a trial's media by its id."""
+
+    trial: Reference
+    media: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class MediaContent(Resource):
+    """The bytes of a piece, for who may ask no other host than this one."""
+
+    id: str
+    kind: MediaKind
+    content_type: str
+    size_bytes: int
+    sha256: str
+    base64: str
 
 
 class MediaName(Resource):

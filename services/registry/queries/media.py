@@ -1,5 +1,6 @@
 """What trials logged beside numbers, with URLs that read it."""
 
+import re
 from typing import get_args
 
 from services.registry.links import Links, media_key
@@ -8,10 +9,11 @@ from services.registry.store.media import Wanted
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver, Row
-from shared.errors import Rejected
+from shared.errors import NotFound, Rejected
 from shared.messages.media import (
     GetMedia,
     GetMediaNames,
+    GetMediaPiece,
     MediaKind,
     MediaName,
     MediaNamePage,
@@ -22,6 +24,8 @@ from shared.messages.media import (
 PER_PAGE = 200
 BYTES_PER_PAGE = 300 * 1024
 _BEGINNING = (0, -1)
+_ID = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})")
+"""The pack's number and the place in it, as far as either can count."""
 _SEPARATOR = "\x1f"
 """No name holds it."""
 
@@ -35,7 +39,7 @@ class MediaQueries:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {GetMedia: self.on_media, GetMediaNames: self.on_names}
+        return {GetMedia: self.on_media, GetMediaPiece: self.on_piece, GetMediaNames: self.on_names}
 
     async def on_media(self, ask: Ask, query: GetMedia) -> MediaPage:
         """A page in the order of storing: what is stored later comes behind it, and is found by its cursor."""
@@ -50,6 +54,16 @@ class MediaQueries:
         urls = {row["pack_id"]: self._url(row) for row in rows[:limit]}
         views = _fitting([_view(row, urls[row["pack_id"]]) for row in rows[:limit]])
         return MediaPage(media=tuple(views), next=views[-1].id if len(rows) > len(views) else None)
+
+    async def on_piece(self, ask: Ask, query: GetMediaPiece) -> MediaView:
+        """The piece, where it counts."""
+        pack, place = _piece(query.id) or _BEGINNING
+        async with self._units.tenant(ask.tenant) as unit:
+            driver = Driver.of(unit.connection)
+            rows = await media.load_media(driver, Wanted(query.trial_id), (pack, place - 1), 1)
+        if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, place):
+            raise NotFound("this piece of media", "its trial may have gone back and logged the step again")
+        return _view(rows[0], self._url(rows[0]))
 
     async def on_names(self, ask: Ask, query: GetMediaNames) -> MediaNamePage:
         """A page by kind, group and name."""
@@ -96,13 +110,14 @@ def _fitting(views: list[MediaView]) -> list[MediaView]:
 def _position(after: str | None) -> tuple[int, int]:
     if after is None:
         return _BEGINNING
-    pack, dot, place = after.partition(".")
-    if (
-        not (dot and pack.isascii() and pack.isdigit() and place.isascii() and place.isdigit())
-        or len(after) > 28
-    ):
+    if (found := _piece(after)) is None:
         raise _bad_cursor()
-    return int(pack), int(place)
+    return found
+
+
+def _piece(id: str) -> tuple[int, int] | None:
+    found = _ID.fullmatch(id)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _place(after: str | None) -> tuple[str, str, str]:

@@ -98,6 +98,7 @@ runs = Table(
     Column("granted_at", _INSTANT),
     Column("slots", Float),
     Column("outcome", Text),
+    Column("phases", JSONB),
 )
 
 marks = Table(

@@ -31,7 +31,19 @@ WHOSE = {
     "session", "identity", "provider", "experiments", "view",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
-WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery", "path"}
+WITHIN = {
+    "version",
+    "alias",
+    "base",
+    "other",
+    "sha256",
+    "code_sha256",
+    "source",
+    "key",
+    "delivery",
+    "path",
+    "media",
+}
 """These count within what another field names, or name content: knowing it is having it, within a tenant."""
 OF_THE_SITE = {"pool", "worker", "instance"}
 """Machines and pools belong to no tenant."""

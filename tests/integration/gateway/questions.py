@@ -24,7 +24,7 @@ from shared.messages.machine_pools import (
     IdentifyMachine,
     SetMachinePool,
 )
-from shared.messages.media import GetMedia, GetMediaNames
+from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece
 from shared.messages.metrics import (
     CompareTrials,
     GetReported,
@@ -32,6 +32,7 @@ from shared.messages.metrics import (
     GetSeries,
     GetSummaries,
 )
+from shared.messages.phases import GetPhases
 from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, ValidatePlacement
@@ -79,7 +80,9 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         SearchLogs,
         GetSummaries,
         GetMedia,
+        GetMediaPiece,
         GetMediaNames,
+        GetPhases,
         ListCheckpoints,
         GetCheckpointFiles,
         GetCodeFiles,

@@ -52,6 +52,7 @@ class Seeded:
             "version": "1",
             "alias": "champion",
             "sha256": self.code,
+            "media": "1.0",
         }
         return template.format_map(places)
 

@@ -1,6 +1,7 @@
 """Code, checkpoints, metrics and models through the gateway, the registry standing in."""
 
 import asyncio
+import base64
 import hashlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from aiohttp import web
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, CheckpointId, TrialId
-from shared.messages import experiments
+from shared.messages import experiments, phases as messages
 from shared.messages.checkpoints import (
     CollectCheckpoints,
     Collected,
@@ -35,7 +36,15 @@ from shared.messages.files import (
     GetUploadUrl,
     UploadTarget,
 )
-from shared.messages.media import GetMedia, GetMediaNames, MediaName, MediaNamePage, MediaPage, MediaView
+from shared.messages.media import (
+    GetMedia,
+    GetMediaNames,
+    GetMediaPiece,
+    MediaName,
+    MediaNamePage,
+    MediaPage,
+    MediaView,
+)
 from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
 from shared.messages.models import CreateModel, CreateVersion, ModelChanged
 from tests.integration.gateway.conftest import Gateway, Others
@@ -60,6 +69,10 @@ class Store:
         self.objects[request.match_info["key"]] = await request.read()
         return web.Response()
 
+    async def get(self, request: web.Request) -> web.Response:
+        span = request.http_range
+        return web.Response(status=206, body=self.objects[request.match_info["key"]][span.start : span.stop])
+
     def target(self, ask: Any, query: GetUploadUrl) -> UploadTarget:
         known = query.sha256 in self.known
         return UploadTarget(known=known, url=None if known else f"{self.url}/{query.sha256}")
@@ -76,6 +89,7 @@ async def store(others: Others) -> AsyncIterator[Store]:
     found = Store()
     app = web.Application(client_max_size=2**28)
     app.router.add_put("/{key}", found.put)
+    app.router.add_get("/{key}", found.get)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -247,14 +261,18 @@ async def test_what_a_collection_takes_is_told_with_the_numbers_that_people_know
     ]
 
 
+def picture(url: str, content: bytes) -> MediaView:
+    return MediaView(
+        id="1.0", kind="image", group="training", name="samples", step=3, run_number=1, time_ms=0,
+        content_type="image/png", size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest(),
+        url=f"{url}/pack", offset=8, about={"caption": "one"},
+    )  # fmt: skip
+
+
 async def test_media_are_listed_with_where_their_bytes_are(
     api: httpx.AsyncClient, others: Others, seeded: Seeded
 ) -> None:
-    view = MediaView(
-        id="1.0", kind="image", group="training", name="samples", step=3, run_number=1, time_ms=0,
-        content_type="image/png", size_bytes=4, sha256="a" * 64, url="http://store/pack", offset=8,
-        about={"caption": "one"},
-    )  # fmt: skip
+    view = picture("http://store", b"\x89PNG")
     others.say(GetMedia, lambda ask, query: MediaPage(media=(view,), next=None if query.after else "1.0"))
     name = MediaName(
         kind="image", group="training", name="samples", count=1, size_bytes=4, first_step=3, last_step=3
@@ -272,3 +290,43 @@ async def test_media_are_listed_with_where_their_bytes_are(
     assert (await api.get(path, params=cursor)).json()["next_cursor"] is None
     assert (await api.get(f"{path}/names")).json()["items"] == [name.model_dump()]
     assert (await api.get(path, params={"kind": "sound"})).status_code == 400
+
+
+async def test_a_piece_of_media_is_read_for_pages_that_ask_no_other_host(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded, store: Store
+) -> None:
+    view = picture(store.url, b"\x89PNG")
+    others.say(GetMediaPiece, view)
+    store.objects["pack"] = b"another,\x89PNG, another"
+    path = f"/v1/trials/{seeded.experiment['number']}.1/media/1.0/content"
+    told = (await api.get(path)).json()
+    assert (told["content_type"], base64.b64decode(told["base64"])) == ("image/png", b"\x89PNG")
+    others.say(GetMediaPiece, view.model_copy(update={"size_bytes": 4 * 1024 * 1024 + 1}))
+    assert (await api.get(path)).json()["code"] == "media_too_large"
+    others.say(GetMediaPiece, view.model_copy(update={"sha256": "a" * 64}))
+    assert (await api.get(path)).status_code == 500
+    del store.objects["pack"]
+    others.say(GetMediaPiece, view)
+    assert (await api.get(path)).status_code == 503
+
+
+async def test_phases_join_what_the_scheduler_granted_with_what_the_workers_told(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    (run,) = (await api.get(f"/v1/trials/{seeded.trial}/runs")).json()["items"]
+    granted = datetime.fromisoformat(run["granted_at"])
+    at_ms = int(granted.timestamp() * 1000) + 2_000
+    prepare = messages.Phase(kind="prepare", began_ms=at_ms, ended_ms=at_ms)
+    told = messages.TrialPhases(
+        trial_id=TrialId(seeded.trial), runs=(messages.RunPhases(run_number=1, phases=(prepare,)),)
+    )
+    others.say(messages.GetPhases, messages.PhasesByTrials(trials=(told,)))
+    own = (await api.get(f"/v1/trials/{seeded.trial}/phases")).json()
+    shown = {one["kind"]: (one["began_at"], one["ended_at"]) for one in own["phases"]}
+    assert [datetime.fromisoformat(at) for at in shown["preparing"]] == [
+        granted,
+        datetime.fromtimestamp(at_ms / 1000, UTC),
+    ]
+    assert shown["starting"] == (shown["preparing"][1], None)
+    path = f"/v1/experiments/{seeded.experiment['number']}/phases"
+    assert (await api.get(path)).json() == {"items": [own], "next_cursor": None}

@@ -2,9 +2,11 @@
 
 import pytest
 
-from shared.ids import CheckpointId, WorkerId, new_id
+from shared.errors import Rejected
+from shared.ids import CheckpointId, TrialId, WorkerId, new_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, ListCheckpoints, Upload
-from tests.integration.registry.platform import Platform
+from shared.messages.phases import GetPhases, Phase, RunPhases, TellPhases, TrialPhases
+from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import manifest, send
 
@@ -58,3 +60,35 @@ async def test_a_machine_that_lost_its_part_changes_no_checkpoint_of_its_gang(ar
     assert await announce(chief, 80, (chief,)) == "saved"
     [kept] = (await around.ask(ListCheckpoints(checkpoint_id=checkpoint))).checkpoints
     assert (kept.step, [file.path for file in kept.files]) == (80, ["w-1.pt"])
+
+
+async def test_phases_of_a_gangs_runs_are_those_of_its_chief_and_told_twice_they_count_once(
+    around: Platform,
+) -> None:
+    first = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
+    second = around.scheduler.grant(first)
+    prepare = Phase(kind="prepare", began_ms=1_000, ended_ms=3_000)
+    fetch = Phase(kind="fetch_code", began_ms=1_500, ended_ms=2_500)
+    write = Phase(kind="write_checkpoint", number=1, step=50, began_ms=9_000, ended_ms=9_400)
+    told = TellPhases(run_id=first.id, phases=(prepare, fetch))
+    for phases in (told, told, TellPhases(run_id=first.id, phases=(write,))):
+        await around.insist(phases)
+    await around.insist(TellPhases(run_id=second.id, phases=(fetch,)))
+    await around.insist(
+        TellPhases(run_id=first.id, phases=(prepare.model_copy(update={"ended_ms": 8_000}),)), "w-2"
+    )
+    with pytest.raises(Rejected, match="no part"):
+        await around.insist(TellPhases(run_id=second.id, phases=(prepare,)), "w-2")
+    unknown = TrialId(new_id(CLOCK))
+    found = await around.ask(GetPhases(trials=(unknown, first.trial)))
+    assert found.trials == (
+        TrialPhases(trial_id=unknown, runs=()),
+        TrialPhases(
+            trial_id=first.trial,
+            runs=(
+                RunPhases(run_number=1, phases=(prepare, fetch, write)),
+                RunPhases(run_number=2, phases=(fetch,)),
+            ),
+        ),
+    )
+    assert (await around.ask(GetPhases(trials=(first.trial,)), OTHER_TENANT)).trials[0].runs == ()

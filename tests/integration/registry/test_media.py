@@ -8,13 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from shared.errors import Rejected
+from shared.errors import NotFound, Rejected
 from shared.ids import new_id
 from shared.messages.checkpoints import GetStorage
 from shared.messages.media import (
     CommitMedia,
     GetMedia,
     GetMediaNames,
+    GetMediaPiece,
     MediaItem,
     MediaKept,
     MediaPage,
@@ -122,6 +123,11 @@ async def test_what_was_sent_is_read_back_piece_by_piece(around: Platform, regis
     ]
     assert found[0].about == {"caption": "samples"}
     assert [one.step for one in await listed(around, run, limit=1)] == [1, 1, 2]
+    assert await read(await around.ask(GetMediaPiece(trial_id=run.trial, id=found[1].id))) == b"first"
+    other = around.scheduler.grant()
+    for trial, piece in ((other.trial, found[1].id), (run.trial, "1.2"), (run.trial, "none")):
+        with pytest.raises(NotFound):
+            await around.ask(GetMediaPiece(trial_id=trial, id=piece))
     for wanted, steps in (
         ({"kinds": ("image",)}, [1, 2]),
         ({"names": ("notes",)}, [1]),

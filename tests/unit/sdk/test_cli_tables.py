@@ -76,3 +76,21 @@ def test_trials_are_compared_with_what_differs_first(shell: Shell) -> None:
 def test_names_in_quotes_may_hold_commas() -> None:
     assert names_in('a, metrics.x."top, 5".max ,') == ["a", 'metrics.x."top, 5".max']
     assert names_in(None) == []
+
+
+def test_what_a_trial_did_when_is_shown_phase_by_phase(shell: Shell) -> None:
+    def phase(kind: str, began: int, ended: int | None, **more: object) -> dict[str, object]:
+        times = [None if at is None else f"2026-01-01T00:00:{at:02}Z" for at in (began, ended)]
+        return {"kind": kind, "run": 1, "began_at": times[0], "ended_at": times[1], **more}
+
+    phases = [
+        phase("queued", 0, 4, run=None),
+        phase("preparing", 4, 7),
+        phase("fetching_code", 5, 7, within="preparing"),
+        phase("starting", 7, None),
+    ]
+    told = {"trial": ID, "trial_number": 2, "state": "running", "phases": phases}
+    shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
+    lines = [line.split() for line in shell("trial", "phases", "31.2").out.splitlines()]
+    assert [line[1:3] for line in lines[2:]] == [["preparing", "–"], ["fetching", "code"], ["starting", "–"]]
+    assert [line[-2:] for line in lines[1:]] == [["4.0", "s"], ["3.0", "s"], ["2.0", "s"], ["goes", "on"]]

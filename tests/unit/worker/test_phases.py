@@ -1,18 +1,25 @@
 """What of a run's phases stands in its experiment's trace."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
 from shared import telemetry
+from shared.errors import MusterError, Rejected, Transient
 from shared.ids import RunId
+from shared.messages.phases import PhaseKind, PhasesKept, TellPhases
 from shared.settings import TelemetrySettings
-from worker.running.phases import Phases
+from tests.support.waiting import eventually
+from worker.connection.line import Line
+from worker.running import phases as worker_phases
+from worker.running.phases import Phases, PhaseSender
 
 TRACE = "ab" * 16
 BEGAN = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
@@ -51,8 +58,24 @@ def _told(directory: Path) -> list[tuple[str, float, Any]]:
     ]
 
 
-def _phases(clock: _Clock) -> Phases:
-    return Phases(RunId(UUID(int=1)), {"traceparent": f"00-{TRACE}-{'cd' * 8}-01"}, clock)
+def _phases(clock: _Clock, platform: "_Platform | None" = None) -> Phases:
+    run = RunId(UUID(int=1))
+    sender = PhaseSender(run, cast(Line, platform or _Platform()))
+    return Phases(run, {"traceparent": f"00-{TRACE}-{'cd' * 8}-01"}, clock, sender)
+
+
+class _Platform:
+    """The line to it: away at first, as often as it is told to be."""
+
+    def __init__(self, *failures: MusterError) -> None:
+        self.failures = list(failures)
+        self.told: list[tuple[PhaseKind, int, int, int | None]] = []
+
+    async def request(self, request: TellPhases) -> PhasesKept:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.told += [(one.kind, one.began_ms, one.ended_ms, one.step) for one in request.phases]
+        return PhasesKept()
 
 
 def test_each_phase_lasts_from_what_begins_it_to_what_ends_it(traces: Path) -> None:
@@ -89,3 +112,30 @@ def test_what_a_daemon_has_not_seen_begin_is_not_told(traces: Path) -> None:
         phases.on_written(1, 10, nonsense)
     phases.on_entered()
     assert _told(traces) == []
+
+
+async def test_what_is_over_is_told_to_the_registry_which_may_be_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_phases, "LINGER_S", 0)
+    monkeypatch.setattr(worker_phases, "RETRY_S", 0)
+    clock, platform = _Clock(), _Platform(Transient("away", retry_after_s=0))
+    phases = _phases(clock, platform)
+    sending = asyncio.create_task(phases.sender.run())
+    with phases.during("prepare"):
+        clock.pass_s(2)
+    with suppress(OSError), phases.during("fetch_code"):
+        raise OSError
+    phases.on_written(1, 50, 1.5)
+    assert not phases.sender.is_drained
+    await eventually(lambda: phases.sender.is_drained)
+    began = int(BEGAN.timestamp() * 1000)
+    assert platform.told == [
+        ("prepare", began, began + 2000, None),
+        ("write_checkpoint", began + 500, began + 2000, 50),
+    ]
+    platform.failures = [Rejected("run_deleted", "gone")]
+    phases.on_written(2, 60, 1.5)
+    await eventually(lambda: phases.sender.is_drained)
+    assert len(platform.told) == 2, "what is not taken keeps no worker waiting"
+    sending.cancel()

@@ -77,7 +77,7 @@ function GivingBack({ instance, worker, onDone }: { instance: Instance; worker: 
     onSuccess: () => {
       toast(`${instance.worker} is being ended`);
       onDone();
-      return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
+      return client.invalidateQueries({ queryKey: ["cluster"] });
     },
   });
   if (asked) {

@@ -10,6 +10,7 @@ import { Time } from "@/parts/Time";
 import { InstanceDialog } from "./InstanceDialog";
 import css from "./Instances.module.css";
 import { instancesQuery, type Instance } from "./data";
+import { useMachineNews } from "./useMachineNews";
 
 const COLUMNS: readonly Column<Instance>[] = [
   { id: "worker", header: "Machine", width: 150, cell: (one) => <b>{one.worker}</b> },
@@ -29,6 +30,7 @@ export default function InstancesTab() {
   const { gone = false } = useSearch({ from: "/cluster/$tab" });
   const navigate = useNavigate();
   const instances = useQuery(instancesQuery(gone));
+  useMachineNews();
   const [opened, setOpened] = useState<string | null>(null);
   const shown = instances.data?.items.find((one) => one.id === opened);
   return (

@@ -29,10 +29,10 @@ export const workersQuery = queryOptions({
   refetchOnWindowFocus: true,
 });
 
-/** Machines that were rented or started, newest first: those that stand, or all. */
+/** Machines that were rented or started, newest first: those that stand, or all. Their own stream says when this is stale. */
 export const instancesQuery = (isAll: boolean) =>
   queryOptions({
-    queryKey: keys.cluster("queue", { part: "instances", isAll }),
+    queryKey: keys.cluster("instances", { isAll }),
     queryFn: ({ signal }) =>
       every((cursor) => ask(api.GET("/v1/instances", { params: { query: { filter: isAll ? undefined : STANDING, limit: PAGE, cursor } }, signal }))),
     placeholderData: keepPreviousData,

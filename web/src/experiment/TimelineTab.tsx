@@ -4,14 +4,14 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
-import type { Resource, Trial } from "@/api/types";
+import type { Resource } from "@/api/types";
 import { formatDuration } from "@/parts/format";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { useNow } from "@/parts/Time";
 import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
+import { mainOf, phasesUntil } from "@/training/phases";
 import { checkpointsQuery } from "@/training/queries";
-import { usePhases } from "@/training/usePhases";
 import type { TabProps } from "./tab";
 import css from "./Timeline.module.css";
 
@@ -21,11 +21,11 @@ const PAGE = 200;
 const AHEAD = 20;
 const NONE: readonly Resource<"Checkpoint">[] = [];
 
-/** When each trial waited, started, trained and was begun again: one row a trial, all on one time. */
+/** When each trial waited, got ready, trained and was begun again: one row a trial, all on one time. */
 export function TimelineTab({ experiment }: TabProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useNow().getTime();
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(trialsQuery(String(experiment.number)));
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(phasesQuery(String(experiment.number)));
   const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
   const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
   const shown = virtual.getVirtualItems();
@@ -48,7 +48,7 @@ export function TimelineTab({ experiment }: TabProps) {
         <ol style={{ height: virtual.getTotalSize() }}>
           {shown.map(({ index, start }) => {
             const trial = trials[index];
-            return trial && <Row key={trial.id} trial={trial} from={from} to={to} now={now} start={start} />;
+            return trial && <Row key={trial.trial} experiment={experiment.number} trial={trial} from={from} to={to} now={now} start={start} />;
           })}
         </ol>
       </div>
@@ -57,17 +57,18 @@ export function TimelineTab({ experiment }: TabProps) {
 }
 
 interface RowProps {
-  trial: Trial;
+  experiment: number;
+  trial: Resource<"TrialPhases">;
   from: number;
   to: number;
   now: number;
   start: number;
 }
 
-function Row({ trial, from, to, now, start }: RowProps) {
-  const { phases } = usePhases(trial, now);
-  const checkpoints = useQuery(checkpointsQuery(trial.id));
-  const name = `${trial.experiment_number}.${trial.number}`;
+function Row({ experiment, trial, from, to, now, start }: RowProps) {
+  const phases = useMemo(() => mainOf(phasesUntil(now, trial.phases)), [trial, now]);
+  const checkpoints = useQuery(checkpointsQuery(trial.trial));
+  const name = `${experiment}.${trial.trial_number}`;
   return (
     <li style={{ transform: `translateY(${start}px)` }}>
       <Link to="/trials/$trial/$tab" params={{ trial: name, tab: "runs" }}>
@@ -79,12 +80,12 @@ function Row({ trial, from, to, now, start }: RowProps) {
   );
 }
 
-function trialsQuery(experiment: string) {
+function phasesQuery(experiment: string) {
   return {
-    queryKey: keys.ofExperiment(experiment, "trials", { sort: "number" }),
+    queryKey: keys.ofExperiment(experiment, "phases"),
     initialPageParam: "",
     queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) =>
-      ask(api.GET("/v1/experiments/{experiment}/trials", { params: { path: { experiment }, query: { sort: "number", limit: PAGE, cursor: pageParam || undefined } }, signal })),
-    getNextPageParam: (page: Resource<"TrialPage">) => page.next_cursor || undefined,
+      ask(api.GET("/v1/experiments/{experiment}/phases", { params: { path: { experiment }, query: { limit: PAGE, cursor: pageParam || undefined } }, signal })),
+    getNextPageParam: (page: Resource<"TrialPhasesPage">) => page.next_cursor || undefined,
   };
 }

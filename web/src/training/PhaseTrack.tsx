@@ -1,7 +1,7 @@
 import type { Resource } from "@/api/types";
 import { formatDuration } from "@/parts/format";
 import css from "./PhaseTrack.module.css";
-import { sums, type Phase } from "./phases";
+import { isAgain, sums, wordOf, type Phase, type PhaseKind } from "./phases";
 
 interface PhaseTrackProps {
   phases: readonly Phase[];
@@ -18,15 +18,15 @@ export function PhaseTrack({ phases, checkpoints, from, to }: PhaseTrackProps) {
   const isIn = ({ created_at }: Resource<"Checkpoint">) => phases.some((phase) => phase.from <= Date.parse(created_at) && Date.parse(created_at) <= phase.to);
   return (
     <span className={css.track}>
-      {phases.map((phase) => (
+      {phases.map((phase, at) => (
         <span
-          key={phase.from}
+          key={at}
           className={`${css.bar} ${css[phase.kind]}`}
-          title={`${phase.run === null ? "" : `run ${phase.run} `}${phase.kind} ${formatDuration((phase.to - phase.from) / 1000)}`}
+          title={`${phase.run === null ? "" : `run ${phase.run} `}${wordOf(phase.kind)} ${formatDuration((phase.to - phase.from) / 1000)}`}
           style={{ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` }}
         />
       ))}
-      {phases.filter(({ kind, run }) => kind === "starting" && run !== null && run > 1).map((phase) => (
+      {phases.filter(isAgain).map((phase) => (
         <span key={`again ${phase.run}`} className={css.again} title={`begun again, as run ${phase.run}`} style={{ left: part(phase.from) }} />
       ))}
       {checkpoints.filter(isIn).map((one) => (
@@ -36,13 +36,15 @@ export function PhaseTrack({ phases, checkpoints, from, to }: PhaseTrackProps) {
   );
 }
 
+const USUAL: ReadonlyMap<PhaseKind, number> = new Map([["queued", 0], ["preparing", 0], ["starting", 0], ["training", 0]]);
+
 /** What the colours mean, with how long each kind lasted where that is known. */
 export function PhaseKey({ phases = [] }: { phases?: readonly Phase[] }) {
   return (
     <p className={css.keyed}>
-      {Object.entries(sums(phases)).map(([kind, seconds]) => (
+      {[...(phases.length > 0 ? sums(phases) : USUAL)].map(([kind, seconds]) => (
         <span key={kind}>
-          <i className={css[kind]} /> {kind} {phases.length > 0 && <b className="number">{formatDuration(seconds)}</b>}
+          <i className={css[kind]} /> {wordOf(kind)} {phases.length > 0 && <b className="number">{formatDuration(seconds)}</b>}
         </span>
       ))}
       <span>

@@ -1,57 +1,43 @@
-/** What a trial did when, from what the platform noted of it. Pure. */
+/** What a trial did when, as the platform tells it, on one line of time. Pure. */
 import type { Resource } from "@/api/types";
 
-type Run = Resource<"Run">;
+export type PhaseKind = Resource<"PhaseKind">;
 
-export type PhaseKind = "queued" | "starting" | "training";
-
+/** A phase in milliseconds since 1970; one that goes on reaches up to now. */
 export interface Phase {
   kind: PhaseKind;
   run: number | null;
   from: number;
   to: number;
+  /** The phase that it is a part of. */
+  within: PhaseKind | null;
+  step: number | null;
 }
 
-export interface Told {
-  createdAt: string;
-  endedAt: string | null;
-  runs: readonly Run[];
-  /** By the number of a run: when it first reported anything. */
-  firstReports: ReadonlyMap<number, number>;
-  now: number;
+export function phasesUntil(now: number, told: readonly Resource<"Phase">[]): Phase[] {
+  return told.map(({ kind, run, began_at, ended_at, within, step }) => {
+    const from = Date.parse(began_at);
+    return { kind, run, from, to: ended_at ? Date.parse(ended_at) : Math.max(now, from), within, step };
+  });
 }
 
-/** Waiting, starting and training one after another, in milliseconds since 1970; what lasted no time is left out. */
-export function phasesOf({ createdAt, endedAt, runs, firstReports, now }: Told): Phase[] {
-  const found: Phase[] = [];
-  const add = (kind: PhaseKind, run: number | null, from: number, to: number) => to > from && found.push({ kind, run, from, to });
-  let free = Date.parse(createdAt);
-  for (const run of runs) {
-    const granted = Date.parse(run.granted_at);
-    const ended = run.ended_at ? Date.parse(run.ended_at) : now;
-    const reported = Math.min(firstReports.get(run.number) ?? ended, ended);
-    add("queued", null, free, granted);
-    add("starting", run.number, granted, reported);
-    add("training", run.number, reported, ended);
-    free = ended;
-  }
-  if (endedAt === null && runs.every((run) => run.ended_at)) add("queued", null, free, now);
+/** Those that follow each other, without what lies within them. */
+export function mainOf(phases: readonly Phase[]): Phase[] {
+  return phases.filter(({ within }) => within === null);
+}
+
+/** How long each main kind lasted in all, in seconds, in the order in which they began. */
+export function sums(phases: readonly Phase[]): Map<PhaseKind, number> {
+  const found = new Map<PhaseKind, number>();
+  for (const { kind, from, to } of mainOf(phases)) found.set(kind, (found.get(kind) ?? 0) + (to - from) / 1000);
   return found;
 }
 
-/** How long each kind lasted in all, in seconds. */
-export function sums(phases: readonly Phase[]): Record<PhaseKind, number> {
-  const found: Record<PhaseKind, number> = { queued: 0, starting: 0, training: 0 };
-  for (const { kind, from, to } of phases) found[kind] += (to - from) / 1000;
-  return found;
+export function wordOf(kind: PhaseKind): string {
+  return kind.replaceAll("_", " ");
 }
 
-/** When each run reported first. */
-export function firstReports(metrics: Resource<"TrialMetrics"> | undefined): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const { group, points } of metrics?.series ?? []) {
-    if (group === "system" || group === "timing") continue;
-    for (const { run, time } of points) found.set(run, Math.min(found.get(run) ?? Infinity, Date.parse(time)));
-  }
-  return found;
+/** True where a run was begun again. */
+export function isAgain({ kind, run }: Phase): boolean {
+  return run !== null && run > 1 && (kind === "preparing" || kind === "running");
 }

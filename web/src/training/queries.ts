@@ -57,6 +57,13 @@ export function runsQuery(trial: string) {
   });
 }
 
+export function phasesQuery(trial: string) {
+  return queryOptions({
+    queryKey: keys.ofTrial(trial, "phases"),
+    queryFn: ({ signal }) => ask(api.GET("/v1/trials/{trial}/phases", { params: { path: { trial } }, signal })),
+  });
+}
+
 /** One metric's points, and of another that counts epochs where x is that; of a part of the steps where one looks closer. */
 export function seriesQuery(trial: string, group: string | undefined, names: readonly string[], zoom: Range | null, maxPoints = 1000) {
   const steps = zoom ? { first_step: Math.floor(zoom[0]), last_step: Math.ceil(zoom[1]) } : {};

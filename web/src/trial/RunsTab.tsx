@@ -1,27 +1,30 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type { Resource, Run } from "@/api/types";
 import { PlainTable } from "@/parts/PlainTable";
-import { formatDuration } from "@/parts/format";
+import { formatDuration, formatNumber } from "@/parts/format";
 import { Complaint, Loading } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { State } from "@/parts/State";
 import { Elapsed, Time, useNow } from "@/parts/Time";
 import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
-import type { Phase } from "@/training/phases";
-import { checkpointsQuery, experimentQuery } from "@/training/queries";
-import { usePhases } from "@/training/usePhases";
+import { phasesUntil, wordOf, type Phase } from "@/training/phases";
+import { checkpointsQuery, experimentQuery, phasesQuery, runsQuery } from "@/training/queries";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 
-/** When it waited, started and trained, and where its checkpoints fell: one row for each wait and each run. */
+/** When it waited, got ready and trained, and what lay within that: a row for each phase, one below the other. */
 export function RunsTab({ trial }: TrialTabProps) {
   const checkpoints = useQuery(checkpointsQuery(trial.id));
   const experiment = useQuery(experimentQuery(String(trial.experiment_number)));
   const now = useNow().getTime();
-  const { phases, runs, error } = usePhases(trial, now);
+  const told = useQuery(phasesQuery(trial.id));
+  const runs = useQuery(runsQuery(trial.id));
+  const phases = useMemo(() => phasesUntil(now, told.data?.phases ?? []), [told.data, now]);
+  const error = told.error ?? runs.error;
   if (error) return <Complaint error={error} />;
-  if (!runs) return <Loading rows={6} />;
-  const [from, to] = [phases[0]?.from ?? now, phases.at(-1)?.to ?? now];
+  if (!told.data || !runs.data) return <Loading rows={6} />;
+  const [from, to] = [phases[0]?.from ?? now, Math.max(...phases.map((one) => one.to))];
   return (
     <div className={css.page}>
       <Section title="Where its time went" actions={<span className="muted number">{formatDuration((to - from) / 1000)} in all</span>}>
@@ -33,7 +36,7 @@ export function RunsTab({ trial }: TrialTabProps) {
             ))}
           </ol>
           <p className={css.note}>
-            From what the platform noted: grants, first reports, checkpoints and ends. Spans of every service are where the traces go
+            From what the platform noted: of checkpoints the first of each run, and those that took a second. Spans of every service are where the traces go
             {experiment.data?.trace_id && (
               <>
                 {" "}
@@ -56,7 +59,7 @@ export function RunsTab({ trial }: TrialTabProps) {
             </tr>
           </thead>
           <tbody>
-            {runs.map((run) => (
+            {runs.data.items.map((run) => (
               <Row key={run.id} run={run} />
             ))}
           </tbody>
@@ -77,7 +80,10 @@ function Bar({ phase, from, to, checkpoints }: BarProps) {
   const own = phase.kind === "training" ? checkpoints.filter(({ run }) => run === phase.run) : [];
   return (
     <li>
-      <span className={css.barName}>{phase.run === null ? phase.kind : `run ${phase.run} ${phase.kind}`}</span>
+      <span className={css.barName} data-within={phase.within !== null || undefined}>
+        {phase.within !== null || phase.run === null ? wordOf(phase.kind) : `run ${phase.run} ${wordOf(phase.kind)}`}
+        {phase.step !== null && <span className="muted"> {formatNumber(phase.step)}</span>}
+      </span>
       <PhaseTrack phases={[phase]} checkpoints={own} from={from} to={to} />
       <span className="muted number">{formatDuration((phase.to - phase.from) / 1000)}</span>
     </li>

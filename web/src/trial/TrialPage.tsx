@@ -6,6 +6,7 @@ import { TabbedPage, type Part } from "@/parts/TabbedPage";
 import { CheckpointsTab } from "./CheckpointsTab";
 import { EventsTab } from "./EventsTab";
 import { LogsTab } from "./LogsTab";
+import { MediaTab } from "./MediaTab";
 import { MetricsTab } from "./MetricsTab";
 import { useTrial } from "./queries";
 import { RunsTab } from "./RunsTab";
@@ -15,6 +16,7 @@ import css from "./Trial.module.css";
 
 const PARTS: readonly Part<TrialTabProps>[] = [
   { name: "", label: "Metrics", body: MetricsTab },
+  { name: "media", label: "Media", body: MediaTab },
   { name: "logs", label: "Logs", fills: true, body: LogsTab },
   { name: "checkpoints", label: "Checkpoints", body: CheckpointsTab },
   { name: "runs", label: "Runs", body: RunsTab },

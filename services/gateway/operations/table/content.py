@@ -14,6 +14,7 @@ from services.gateway.api import (
     media,
     metrics,
     models,
+    phases,
     plans,
     policies,
     retention,
@@ -43,6 +44,7 @@ from services.gateway.operations import (
     media as media_handlers,
     metrics as metric_handlers,
     models as model_handlers,
+    phases as phase_handlers,
     plans as plan_handlers,
     policies as policy_handlers,
     retention as retention_handlers,
@@ -113,6 +115,8 @@ CONTENT: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListExperimentFront", "GET", "/v1/experiments/{experiment}/front", trials.ListFrontRequest, trials.FrontPage, READ_EXPERIMENT, SAFE, trial_handlers.list_front),
     Operation("GetTrial", "GET", "/v1/trials/{trial}", trials.TrialRequest, trials.Trial, READ_EXPERIMENT, SAFE, trial_handlers.get_trial),
     Operation("ListRuns", "GET", "/v1/trials/{trial}/runs", trials.ListRunsRequest, trials.RunPage, READ_EXPERIMENT, SAFE, trial_handlers.list_runs),
+    Operation("GetTrialPhases", "GET", "/v1/trials/{trial}/phases", trials.TrialRequest, phases.TrialPhases, READ_EXPERIMENT, SAFE, phase_handlers.get_trial_phases),
+    Operation("ListExperimentPhases", "GET", "/v1/experiments/{experiment}/phases", phases.ListExperimentPhasesRequest, phases.TrialPhasesPage, READ_EXPERIMENT, SAFE, phase_handlers.list_experiment_phases),
     Operation("ExplainTrial", "GET", "/v1/trials/{trial}/explanation", trials.TrialRequest, cluster.Explanation, READ_EXPERIMENT, SAFE, trial_handlers.explain_trial),
     # metrics and logs
     Operation("GetTrialMetrics", "GET", "/v1/trials/{trial}/metrics", metrics.TrialMetricsRequest, metrics.TrialMetrics, READ_EXPERIMENT, SAFE, metric_handlers.get_trial_metrics),
@@ -132,6 +136,7 @@ CONTENT: tuple[Operation, ...] = (  # type: ignore[type-arg]
     # checkpoints and code
     Operation("ListTrialMedia", "GET", "/v1/trials/{trial}/media", media.ListTrialMediaRequest, media.MediaPage, READ_EXPERIMENT, SAFE, media_handlers.list_trial_media),
     Operation("ListTrialMediaNames", "GET", "/v1/trials/{trial}/media/names", media.ListTrialMediaNamesRequest, media.MediaNamePage, READ_EXPERIMENT, SAFE, media_handlers.list_trial_media_names),
+    Operation("GetTrialMediaContent", "GET", "/v1/trials/{trial}/media/{media}/content", media.TrialMediaRequest, media.MediaContent, READ_EXPERIMENT, SAFE, media_handlers.get_trial_media_content),
     Operation("ListTrialCheckpoints", "GET", "/v1/trials/{trial}/checkpoints", checkpoints.ListTrialCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_trial_checkpoints),
     Operation("ListExperimentCheckpoints", "GET", "/v1/experiments/{experiment}/checkpoints", checkpoints.ListExperimentCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_experiment_checkpoints),
     Operation("GetCheckpoint", "GET", "/v1/checkpoints/{checkpoint}", checkpoints.CheckpointRequest, checkpoints.Checkpoint, READ_EXPERIMENT, SAFE, checkpoint_handlers.get_checkpoint),

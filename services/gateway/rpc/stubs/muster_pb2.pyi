@@ -153,6 +153,22 @@ class OperationState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OPERATION_STATE_DONE: _ClassVar[OperationState]
     OPERATION_STATE_REFUSED: _ClassVar[OperationState]
 
+class PhaseKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PHASE_KIND_UNSPECIFIED: _ClassVar[PhaseKind]
+    PHASE_KIND_QUEUED: _ClassVar[PhaseKind]
+    PHASE_KIND_PARKED: _ClassVar[PhaseKind]
+    PHASE_KIND_PREPARING: _ClassVar[PhaseKind]
+    PHASE_KIND_FETCHING_CODE: _ClassVar[PhaseKind]
+    PHASE_KIND_MAKING_ENVIRONMENT: _ClassVar[PhaseKind]
+    PHASE_KIND_RESTORING: _ClassVar[PhaseKind]
+    PHASE_KIND_STARTING: _ClassVar[PhaseKind]
+    PHASE_KIND_TRAINING: _ClassVar[PhaseKind]
+    PHASE_KIND_FIRST_STEP: _ClassVar[PhaseKind]
+    PHASE_KIND_WRITING_CHECKPOINT: _ClassVar[PhaseKind]
+    PHASE_KIND_UPLOADING_CHECKPOINT: _ClassVar[PhaseKind]
+    PHASE_KIND_RUNNING: _ClassVar[PhaseKind]
+
 class PlanBasis(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PLAN_BASIS_UNSPECIFIED: _ClassVar[PlanBasis]
@@ -346,6 +362,19 @@ OPERATION_STATE_UNSPECIFIED: OperationState
 OPERATION_STATE_RUNNING: OperationState
 OPERATION_STATE_DONE: OperationState
 OPERATION_STATE_REFUSED: OperationState
+PHASE_KIND_UNSPECIFIED: PhaseKind
+PHASE_KIND_QUEUED: PhaseKind
+PHASE_KIND_PARKED: PhaseKind
+PHASE_KIND_PREPARING: PhaseKind
+PHASE_KIND_FETCHING_CODE: PhaseKind
+PHASE_KIND_MAKING_ENVIRONMENT: PhaseKind
+PHASE_KIND_RESTORING: PhaseKind
+PHASE_KIND_STARTING: PhaseKind
+PHASE_KIND_TRAINING: PhaseKind
+PHASE_KIND_FIRST_STEP: PhaseKind
+PHASE_KIND_WRITING_CHECKPOINT: PhaseKind
+PHASE_KIND_UPLOADING_CHECKPOINT: PhaseKind
+PHASE_KIND_RUNNING: PhaseKind
 PLAN_BASIS_UNSPECIFIED: PlanBasis
 PLAN_BASIS_EARLIER_TRIALS: PlanBasis
 PLAN_BASIS_STATED_MODEL: PlanBasis
@@ -2384,6 +2413,16 @@ class ListExperimentLogsRequest(_message.Message):
     experiment: str
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ...) -> None: ...
 
+class ListExperimentPhasesRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
 class ListExperimentsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "state", "label", "name_contains", "archived", "hyperparameters")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -3061,6 +3100,22 @@ class Measured(_message.Message):
     others_not_finite: _containers.ScalarMap[str, NotFinite]
     def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., not_finite: _Optional[_Union[NotFinite, str]] = ..., others: _Optional[_Mapping[str, float]] = ..., others_not_finite: _Optional[_Mapping[str, NotFinite]] = ...) -> None: ...
 
+class MediaContent(_message.Message):
+    __slots__ = ("id", "kind", "content_type", "size_bytes", "sha256", "base64")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    BASE64_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: MediaKind
+    content_type: str
+    size_bytes: int
+    sha256: str
+    base64: str
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MediaKind, str]] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., base64: _Optional[str] = ...) -> None: ...
+
 class MediaItem(_message.Message):
     __slots__ = ("id", "kind", "group", "name", "step", "run", "time", "content_type", "size_bytes", "sha256", "url", "offset", "about")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -3406,6 +3461,22 @@ class PendingStage(_message.Message):
     needed: int
     approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., needed: _Optional[int] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
+
+class Phase(_message.Message):
+    __slots__ = ("kind", "run", "began_at", "ended_at", "within", "step")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    WITHIN_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    kind: PhaseKind
+    run: int
+    began_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    within: PhaseKind
+    step: int
+    def __init__(self, kind: _Optional[_Union[PhaseKind, str]] = ..., run: _Optional[int] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., within: _Optional[_Union[PhaseKind, str]] = ..., step: _Optional[int] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes", "warnings")
@@ -4442,6 +4513,14 @@ class Trial(_message.Message):
     version: int
     def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
+class TrialMediaRequest(_message.Message):
+    __slots__ = ("trial", "media")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    media: str
+    def __init__(self, trial: _Optional[str] = ..., media: _Optional[str] = ...) -> None: ...
+
 class TrialMetrics(_message.Message):
     __slots__ = ("trial", "series")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
@@ -4473,6 +4552,26 @@ class TrialPage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[Trial]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Trial, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class TrialPhases(_message.Message):
+    __slots__ = ("trial", "trial_number", "state", "phases")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    PHASES_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    trial_number: int
+    state: TrialState
+    phases: _containers.RepeatedCompositeFieldContainer[Phase]
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., phases: _Optional[_Iterable[_Union[Phase, _Mapping]]] = ...) -> None: ...
+
+class TrialPhasesPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[TrialPhases]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[TrialPhases, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class TrialRequest(_message.Message):
     __slots__ = ("trial",)

@@ -220,6 +220,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListRunsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.RunPage.FromString,
                 _registered_method=True)
+        self.GetTrialPhases = channel.unary_unary(
+                '/muster.v1.Muster/GetTrialPhases',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPhases.FromString,
+                _registered_method=True)
+        self.ListExperimentPhases = channel.unary_unary(
+                '/muster.v1.Muster/ListExperimentPhases',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPhasesPage.FromString,
+                _registered_method=True)
         self.ExplainTrial = channel.unary_unary(
                 '/muster.v1.Muster/ExplainTrial',
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
@@ -304,6 +314,11 @@ class MusterStub:
                 '/muster.v1.Muster/ListTrialMediaNames',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.MediaNamePage.FromString,
+                _registered_method=True)
+        self.GetTrialMediaContent = channel.unary_unary(
+                '/muster.v1.Muster/GetTrialMediaContent',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialMediaRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MediaContent.FromString,
                 _registered_method=True)
         self.ListTrialCheckpoints = channel.unary_unary(
                 '/muster.v1.Muster/ListTrialCheckpoints',
@@ -1297,6 +1312,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetTrialPhases(self, request, context):
+        """Shows what a trial did when: waiting, getting ready, training, checkpoints.
+        REST: GET /v1/trials/{trial}/phases
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExperimentPhases(self, request, context):
+        """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial.
+        REST: GET /v1/experiments/{experiment}/phases
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExplainTrial(self, request, context):
         """Says why a trial waits, or where it runs.
         REST: GET /v1/trials/{trial}/explanation
@@ -1428,6 +1459,14 @@ class MusterServicer:
     def ListTrialMediaNames(self, request, context):
         """Lists the names under which a trial logged media, with how many and how large they are.
         REST: GET /v1/trials/{trial}/media/names
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTrialMediaContent(self, request, context):
+        """Reads a piece from the object store, checked by its hash.
+        REST: GET /v1/trials/{trial}/media/{media}/content
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2725,6 +2764,16 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListRunsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.RunPage.SerializeToString,
             ),
+            'GetTrialPhases': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTrialPhases,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TrialPhases.SerializeToString,
+            ),
+            'ListExperimentPhases': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExperimentPhases,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TrialPhasesPage.SerializeToString,
+            ),
             'ExplainTrial': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainTrial,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
@@ -2809,6 +2858,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListTrialMediaNames,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.MediaNamePage.SerializeToString,
+            ),
+            'GetTrialMediaContent': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTrialMediaContent,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialMediaRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MediaContent.SerializeToString,
             ),
             'ListTrialCheckpoints': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrialCheckpoints,
@@ -4512,6 +4566,60 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def GetTrialPhases(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetTrialPhases',
+            muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TrialPhases.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExperimentPhases(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListExperimentPhases',
+            muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TrialPhasesPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ExplainTrial(request,
             target,
             options=(),
@@ -4960,6 +5068,33 @@ class Muster:
             '/muster.v1.Muster/ListTrialMediaNames',
             muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.MediaNamePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTrialMediaContent(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetTrialMediaContent',
+            muster_dot_v1_dot_muster__pb2.TrialMediaRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MediaContent.FromString,
             options,
             channel_credentials,
             insecure,

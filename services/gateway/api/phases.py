@@ -1,0 +1,60 @@
+"""What trials did when, as users see it."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import PageRequest, Reference, Resource
+from services.gateway.api.trials import TrialState
+
+
+class PhaseKind(StrEnum):
+    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
+
+    QUEUED = "queued"
+    PARKED = "parked"
+    PREPARING = "preparing"
+    FETCHING_CODE = "fetching_code"
+    MAKING_ENVIRONMENT = "making_environment"
+    RESTORING = "restoring"
+    STARTING = "starting"
+    TRAINING = "training"
+    FIRST_STEP = "first_step"
+    WRITING_CHECKPOINT = "writing_checkpoint"
+    UPLOADING_CHECKPOINT = "uploading_checkpoint"
+    RUNNING = "running"
+
+
+class Phase(Resource):
+    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
+
+    kind: PhaseKind
+    run: int | None = Field(default=None, description="None while it waits.")
+    began_at: datetime
+    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
+    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
+    step: int | None = Field(default=None, description="Of a checkpoint.")
+
+
+class TrialPhases(Resource):
+    """One trial's phases, each before those within it."""
+
+    trial: UUID
+    trial_number: int
+    state: TrialState
+    phases: list[Phase]
+
+
+class TrialPhasesPage(Resource):
+    """A page of trials by number."""
+
+    items: list[TrialPhases]
+    next_cursor: str | None = None
+
+
+class ListExperimentPhasesRequest(PageRequest):
+    """What an experiment's trials did when."""
+
+    experiment: Reference

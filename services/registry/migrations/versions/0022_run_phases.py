@@ -1,0 +1,16 @@
+"""What a run did when on its machine, as its worker told it: by kind and number."""
+
+from alembic import op
+
+revision = "0022"
+down_revision = "0021"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE registry.runs ADD COLUMN phases jsonb")
+
+
+def downgrade() -> None:
+    raise NotImplementedError("the platform goes forward only; restore a backup instead")

@@ -1,0 +1,72 @@
+"""What a trial did when, of what scheduler and workers noted."""
+
+from datetime import UTC, datetime, timedelta
+
+from services.gateway.core.phases import Attempt, Phase, Told, phases_of
+
+BEGAN = datetime(2026, 11, 23, 1, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return BEGAN + timedelta(seconds=second)
+
+
+def told(kind: str, began: float, ended: float, step: int | None = None) -> Told:
+    return Told(kind, at(began), at(ended), step)
+
+
+def seen(phases: list[Phase]) -> list[tuple[str, int | None, float, float | None]]:
+    return [
+        (
+            one.kind,
+            one.run,
+            (one.began - BEGAN).total_seconds(),
+            (one.ended - BEGAN).total_seconds() if one.ended else None,
+        )
+        for one in phases
+    ]
+
+
+def test_phases_follow_each_other_over_runs_with_what_lies_within_them() -> None:
+    first = Attempt(1, at(5), at(30), [
+        told("prepare", 6, 9), told("fetch_code", 6, 8), told("start", 9, 12), told("first_step", 12, 14),
+        told("write_checkpoint", 20, 22, 50), told("upload_checkpoint", 22, 33, 50),
+    ])  # fmt: skip
+    second = Attempt(2, at(40), None, [told("prepare", 40, 44), told("restore_checkpoint", 41, 44)])
+    assert seen(phases_of(at(0), "queued", [first, second])) == [
+        ("queued", None, 0, 5),
+        ("preparing", 1, 5, 9),
+        ("fetching_code", 1, 6, 8),
+        ("starting", 1, 9, 12),
+        ("training", 1, 12, 30),
+        ("first_step", 1, 12, 14),
+        ("writing_checkpoint", 1, 20, 22),
+        ("uploading_checkpoint", 1, 22, 33),
+        ("queued", None, 30, 40),
+        ("preparing", 2, 40, 44),
+        ("restoring", 2, 41, 44),
+        ("starting", 2, 44, None),
+    ]
+
+
+def test_what_a_trial_without_a_run_does_depends_on_where_it_stands() -> None:
+    ended = Attempt(1, at(0), at(9))
+    assert seen(phases_of(at(0), "queued", [])) == [("queued", None, 0, None)]
+    assert seen(phases_of(at(0), None, [ended])) == [("running", 1, 0, 9)], "its worker has told nothing"
+    assert seen(phases_of(at(0), "parked", [ended]))[-1] == ("parked", None, 9, None)
+    assert seen(phases_of(at(0), "queued", [Attempt(1, at(2), None)]))[-1] == ("preparing", 1, 2, None)
+
+
+def test_a_run_that_ended_while_it_started_never_trained() -> None:
+    run = Attempt(1, at(0), at(9), [told("prepare", 0, 4)])
+    assert seen(phases_of(at(0), None, [run])) == [("preparing", 1, 0, 4), ("starting", 1, 4, 9)]
+
+
+def test_a_wrong_clock_of_a_worker_makes_no_phase_before_its_run_or_behind_it() -> None:
+    run = Attempt(
+        1, at(10), at(20), [told("prepare", -90, -80), told("start", 900, 1000), told("fetch_code", -90, 95)]
+    )
+    assert seen(phases_of(at(0), None, [run])) == [
+        ("queued", None, 0, 10),
+        ("starting", 1, 10, 20),
+    ]
