@@ -124,8 +124,13 @@ class ReportedByTrials(BaseModel):
 
 
 class GetReportedByTrials(Query[ReportedByTrials], owner="registry", name="reported_by_trials"):
-    """What the scripts of several trials have reported, each behind its own place: as `GetReported` of each, with `limit` points of all together."""
+    """What the scripts of several trials have reported, each behind its own place: as `GetReported` of each, with `limit` points of all together.
+
+    `group`, `names`: of these metrics alone; a place then counts their points, and is good for the same question only.
+    """
 
     trials: tuple[ReportedBehind, ...]
     from_now: bool = False
     limit: int = 3000
+    group: str | None = None
+    names: tuple[str, ...] = ()

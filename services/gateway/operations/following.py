@@ -13,7 +13,7 @@ from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_
 from services.gateway.live.tails import Page, Told
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import Row, find_trial
-from services.gateway.operations.patience import Patience
+from services.gateway.operations.patience import Patience, ask_patiently
 from services.gateway.operations.render import finite, not_finite, to_time
 from shared.ids import TrialId
 from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
@@ -69,7 +69,7 @@ async def _read(call: Call, trial: Row, patience: Patience, after: Place) -> Pag
 async def ask_reported(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
     """What a trial has reported behind a place, as the registry tells it."""
     question = GetReported(trial_id=TrialId(trial), after=asked_of(after), from_now=from_now)
-    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return await ask_patiently(call, question)
 
 
 def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedValue:

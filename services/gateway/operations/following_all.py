@@ -11,7 +11,7 @@ from services.gateway.core.spans import Spans, read_spans
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import Row, experiment_in
 from services.gateway.operations.following import is_wanted, render_reported
-from services.gateway.operations.patience import Patience
+from services.gateway.operations.patience import Patience, ask_patiently
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
 from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
@@ -48,7 +48,7 @@ async def follow_experiment_metrics(
                 new = await store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)
             seen = max([seen, *(row.number for row in new)])
             if is_passing:
-                await _pass_over(call, new, spans)
+                await _pass_over(call, request, new, spans)
             patience |= {row.number: Patience(call) for row in new if not spans.is_done(row.number)}
             is_passing = is_passing and len(new) == _AT_ONCE
             if not is_announced and not is_passing and call.announce is not None:
@@ -67,14 +67,16 @@ async def follow_experiment_metrics(
             await waiter.wait(call.doors.follow_poll_s)
 
 
-async def _pass_over(call: Call, rows: Sequence[Row], spans: Spans) -> None:
+async def _pass_over(
+    call: Call, request: FollowExperimentMetricsRequest, rows: Sequence[Row], spans: Spans
+) -> None:
     """What was reported already is not told."""
     for row in rows:
         if _is_settled(call, row):
             spans.finish(row.number)
     going_on = [row for row in rows if not spans.is_done(row.number)]
     for some in _batched(going_on):
-        for row, found in zip(some, await _ask(call, some, spans, from_now=True), strict=True):
+        for row, found in zip(some, await _ask(call, request, some, spans, from_now=True), strict=True):
             spans.reach(row.number, place_of(found.end))
 
 
@@ -88,7 +90,7 @@ async def _new_values(
     """What these trials have reported that was not told, and is wanted; `patience` loses those that are told to their end."""
     while rows:
         longer: list[Row] = []
-        for row, found in zip(rows, await _ask(call, rows, spans), strict=True):
+        for row, found in zip(rows, await _ask(call, request, rows, spans), strict=True):
             place = spans.of(row.number)
             for point, _, go_on in with_places(found.points, place):
                 spans.reach(row.number, go_on)
@@ -106,14 +108,22 @@ async def _new_values(
 
 
 async def _ask(
-    call: Call, rows: Sequence[Row], spans: Spans, from_now: bool = False
+    call: Call,
+    request: FollowExperimentMetricsRequest,
+    rows: Sequence[Row],
+    spans: Spans,
+    from_now: bool = False,
 ) -> tuple[ReportedPoints, ...]:
-    """What each of the trials has reported behind its place, in one question."""
+    """What each of the trials has reported behind its place, in one question.
+
+    Of the wanted metrics alone where nobody comes back with a place: that of one choice is none of another's.
+    """
     behind = tuple(
         ReportedBehind(trial_id=TrialId(row.id), after=asked_of(spans.of(row.number))) for row in rows
     )
-    question = GetReportedByTrials(trials=behind, from_now=from_now)
-    return (await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)).trials
+    which = {"group": request.group, "names": tuple(request.name)} if request.without_cursors else {}
+    question = GetReportedByTrials(trials=behind, from_now=from_now, **which)
+    return (await ask_patiently(call, question)).trials
 
 
 def _batched(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

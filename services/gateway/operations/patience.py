@@ -1,8 +1,33 @@
-"""How long what is still on its way is waited for, once the thing that it is of has ended."""
+"""How long a stream waits: for an owner that is busy or away, and for what is still on its way once the thing that it is of has ended."""
 
+import asyncio
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from muster.errors import Transient
 from services.gateway.operations.call import Call
+from shared.messages.base import Query
+
+R = TypeVar("R", bound=BaseModel)
 
 _LAST_S = 6.0
+_ATTEMPTS = 6
+_AGAIN_S = 1.0
+
+
+async def ask_patiently(call: Call, question: Query[R]) -> R:
+    """The owner's answer, asked again for half a minute: a stream that ended would be taken up at once, and have read anew what it had told, by an owner without the time for less.
+
+    Raises:
+        Transient: There was none by then.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        except Transient:
+            await asyncio.sleep(_AGAIN_S)
+    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
 
 
 class Patience:

@@ -1,16 +1,17 @@
 """Series, their summaries, and how earlier runs went."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from services.registry.core.downsample import choose_points
-from services.registry.core.following import Place, Reported, Told, choose_new, has_missed, recount
+from services.registry.core.following import Place, Told, choose_new, has_missed, recount
 from services.registry.core.steps import EVERY_STEP
 from services.registry.store import series
 from services.registry.store.curves import load_earlier
-from services.registry.store.series import Curve
+from services.registry.store.series import Curve, Which
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver
@@ -93,13 +94,14 @@ class MetricQueries:
     async def on_reported(self, ask: Ask, query: GetReported) -> ReportedPoints:
         """What a trial's script has reported behind a place; an unknown trial has reported nothing."""
         asked = ReportedBehind(trial_id=query.trial_id, after=query.after)
-        return (await self._reported(ask, (asked,), query.limit, query.from_now))[0]
+        return (await self._reported(ask, (asked,), query, Which()))[0]
 
     async def on_reported_by_trials(self, ask: Ask, query: GetReportedByTrials) -> ReportedByTrials:
         """The same of several trials, read together."""
         if len(query.trials) > TRIALS_PER_COMPARE:
             raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are read at once")
-        return ReportedByTrials(trials=await self._reported(ask, query.trials, query.limit, query.from_now))
+        which = Which(query.group, query.names)
+        return ReportedByTrials(trials=await self._reported(ask, query.trials, query, which))
 
     async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
         """How earlier runs of a code went."""
@@ -110,18 +112,31 @@ class MetricQueries:
         return Curves(runs=tuple(runs))
 
     async def _reported(
-        self, ask: Ask, asked: tuple[ReportedBehind, ...], limit: int, from_now: bool
+        self,
+        ask: Ask,
+        asked: tuple[ReportedBehind, ...],
+        query: GetReported | GetReportedByTrials,
+        which: Which,
     ) -> tuple[ReportedPoints, ...]:
+        if query.from_now:
+            return await self._ends(ask, [one.trial_id for one in asked], which)
         places = {one.trial_id: Place(*one.after.model_dump().values()) for one in asked}
-        most = max(1, min(limit, POINTS_PER_ANSWER) // max(1, len(asked)))
+        most = max(1, min(query.limit, POINTS_PER_ANSWER) // max(1, len(asked)))
         async with self._units.tenant(ask.tenant) as unit:
             driver = Driver.of(unit.connection)
-            found = await series.load_reported(driver, {t: (p.run, p.step) for t, p in places.items()})
+            behind: dict[UUID, tuple[int, int]] = {t: (p.run, p.step) for t, p in places.items()}
+            found = await series.load_reported(driver, behind, which)
             missed = {t: p for t, p in places.items() if has_missed(found[t], p)}
-            whole = await series.load_reported(driver, {t: (p.run, EVERY_STEP[0]) for t, p in missed.items()})
+            behind = {t: (p.run, EVERY_STEP[0]) for t, p in missed.items()}
+            whole = await series.load_reported(driver, behind, which)
         for trial, place in missed.items():
             found[trial], places[trial] = whole[trial], recount(whole[trial], place)
-        return tuple(_told(found[one.trial_id], places[one.trial_id], most, from_now) for one in asked)
+        return tuple(_told(*choose_new(found[one.trial_id], places[one.trial_id], most)) for one in asked)
+
+    async def _ends(self, ask: Ask, trials: Sequence[TrialId], which: Which) -> tuple[ReportedPoints, ...]:
+        async with self._units.tenant(ask.tenant) as unit:
+            ends = await series.load_ends(Driver.of(unit.connection), trials, which)
+        return tuple(_told([], ends.get(trial, Place()), is_last=True) for trial in trials)
 
     async def _pages(
         self,
@@ -152,12 +167,12 @@ class MetricQueries:
 
 async def _load(driver: Driver, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials) -> list[Curve]:
     """A part of the steps is read point by point: who looks closer wants more than the roll-ups hold."""
-    names = list(query.names)
+    which = Which(query.group, query.names)
     if query.first_step is None and query.last_step is None:
-        return await series.load_curves(driver, list(wanted), query.group, names, query.max_points)
+        return await series.load_curves(driver, list(wanted), which, query.max_points)
     first = EVERY_STEP[0] if query.first_step is None else query.first_step
     last = EVERY_STEP[1] if query.last_step is None else query.last_step
-    return await series.load_curves(driver, list(wanted), query.group, names, steps=(first, last))
+    return await series.load_curves(driver, list(wanted), which, steps=(first, last))
 
 
 def _series(curve: Curve, most: int | None) -> Series:
@@ -172,11 +187,7 @@ def _series(curve: Curve, most: int | None) -> Series:
     return Series(group=curve.group, name=curve.name, count=curve.count, points=points)
 
 
-def _told(found: list[Reported], after: Place, most: int, from_now: bool) -> ReportedPoints:
-    if from_now:
-        told, end, is_last = list[Told](), choose_new(found, after, sum(one.count for one in found))[1], True
-    else:
-        told, end, is_last = choose_new(found, after, most)
+def _told(told: Sequence[Told], end: Place, is_last: bool) -> ReportedPoints:
     return ReportedPoints(
         points=tuple(ReportedPoint(**_named(one)) for one in told),
         end=ReportedPlace(run_number=end.run, record=end.record, step=end.step, count=end.count),

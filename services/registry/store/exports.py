@@ -7,7 +7,7 @@ from uuid import UUID
 
 from services.registry.core.exporting.points import Rows
 from services.registry.core.steps import EVERY_STEP, Steps, part_steps
-from services.registry.store.series import Curve, Metric, load_curves
+from services.registry.store.series import Curve, Metric, Which, load_curves
 from shared.driver import Driver, Row
 
 POINTS_AT_ONCE = 250_000
@@ -66,9 +66,9 @@ async def plan_pieces(
 
 async def load_rows(driver: Driver, piece: Piece, group: str | None, names: Sequence[str]) -> list[Rows]:
     """Return the current points of a piece, by trial, group, name and step."""
-    wanted = (piece.metric[0], (piece.metric[1],)) if piece.metric else (group, names)
+    which = Which(piece.metric[0], (piece.metric[1],)) if piece.metric else Which(group, names)
     trials = [trial for trial, _ in piece.trials]
-    curves = await load_curves(driver, trials, *wanted, steps=piece.steps)
+    curves = await load_curves(driver, trials, which, steps=piece.steps)
     numbers = dict(piece.trials)
     return sorted(
         (_rows(curve, numbers[curve.trial]) for curve in curves),

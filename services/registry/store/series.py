@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.registry.core.chunks import Columns, from_bytes, is_long, join
-from services.registry.core.following import MEASURED, Reported
+from services.registry.core.following import MEASURED, Place, Reported
 from services.registry.core.steps import EVERY_STEP, Steps
 from services.registry.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
@@ -22,6 +22,19 @@ Metric = tuple[str, str]
 
 SERIES_AT_ONCE = 100
 """So many are read together where all of a run's are: their points lie in memory until they are summed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which metrics are wanted; without a group or names, all of them."""
+
+    group: str | None = None
+    names: Sequence[str] = ()
+
+    @property
+    def terms(self) -> tuple[str | None, list[str] | None]:
+        """As statements take them."""
+        return self.group, list(self.names) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +57,7 @@ class Curve:
 async def load_curves(
     driver: Driver,
     trials: Sequence[UUID],
-    group: str | None,
-    names: Sequence[str],
+    which: Which,
     most: int | None = None,
     steps: Steps = EVERY_STEP,
 ) -> list[Curve]:
@@ -55,7 +67,7 @@ async def load_curves(
         most: A chart's points. Of a series that is long beside it the roll-ups are read, which hold enough to choose from.
         steps: The first and the last that are wanted, not together with `most`.
     """
-    rows = await driver.fetch(_SERIES, list(trials), group, list(names) or None)
+    rows = await driver.fetch(_SERIES, list(trials), *which.terms)
     wanted = [list(found) for _, found in groupby(rows, key=_metric_of_trial)]
     rolled_up = {
         row["id"]: most is not None and _reads_roll_ups(found, most) for found in wanted for row in found
@@ -64,13 +76,15 @@ async def load_curves(
     return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
 
 
-async def load_reported(driver: Driver, behind: Mapping[UUID, tuple[int, int]]) -> dict[UUID, list[Reported]]:
+async def load_reported(
+    driver: Driver, behind: Mapping[UUID, tuple[int, int]], which: Which
+) -> dict[UUID, list[Reported]]:
     """Return what the scripts of these trials reported in their runs from a number on; of that run's series what lies from a step on."""
     if not behind:
         return {}
     rows = [
         row
-        for row in await driver.fetch(_SERIES, list(behind), None, None)
+        for row in await driver.fetch(_SERIES, list(behind), *which.terms)
         if row["number"] >= behind[row["trial"]][0] and row["group"] not in MEASURED
     ]
     since = {row["id"]: behind[row["trial"]][1] for row in rows if row["number"] == behind[row["trial"]][0]}
@@ -80,6 +94,12 @@ async def load_reported(driver: Driver, behind: Mapping[UUID, tuple[int, int]]) 
         points = join(parts.get(row["id"], []))
         found[row["trial"]].append(Reported(row["number"], row["group"], row["name"], row["count"], points))
     return found
+
+
+async def load_ends(driver: Driver, trials: Sequence[UUID], which: Which) -> dict[UUID, Place]:
+    """Return behind what the scripts of these trials have reported so far, without reading any of it; trials that reported nothing are left out."""
+    rows = await driver.fetch(_ENDS, list(trials), *which.terms, list(MEASURED))
+    return {row["trial"]: Place(row["run"], row["record"], row["step"], row["count"]) for row in rows}
 
 
 async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
@@ -93,7 +113,7 @@ async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
     found = {metric: reduce(merge, map(_summary, rows)) for metric, rows in by_metric.items()}
     repeated = {metric for metric, rows in by_metric.items() if _overlap(rows)}
     if repeated:
-        for curve in await load_curves(driver, [trial], None, [name for _, name in repeated]):
+        for curve in await load_curves(driver, [trial], Which(names=[name for _, name in repeated])):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in repeated:
                 found[curve.group, curve.name] = summary
@@ -223,6 +243,17 @@ FROM registry.series s JOIN registry.runs r ON r.id = s.run
 WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
     AND s.count > 0
 ORDER BY s.trial, s."group", s.name, r.number
+"""
+# In one statement: marks move in the transaction that stores what lies before them.
+_ENDS = """
+WITH reported AS (
+    SELECT s.trial, s.run, r.number, s.last_step, s.count FROM registry.series s JOIN registry.runs r ON r.id = s.run
+    WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
+        AND s."group" <> ALL($4::text[]) AND s.count > 0
+), newest AS (SELECT DISTINCT ON (trial) trial, run, number FROM reported ORDER BY trial, number DESC)
+SELECT n.trial, n.number AS run, max(e.last_step) AS step, sum(e.count)::bigint AS count, (
+    SELECT max(m.next) - 1 FROM registry.marks m WHERE m.run = n.run AND m.stream = 'reports') AS record
+FROM newest n JOIN reported e ON e.run = n.run GROUP BY n.trial, n.run, n.number
 """
 _BEYOND = """
 SELECT s.*, r.first_day, b.step AS boundary

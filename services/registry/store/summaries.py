@@ -7,7 +7,7 @@ from functools import reduce
 from uuid import UUID
 
 from services.registry.core.summary import Summary, merge, summarise_sorted
-from services.registry.store.series import Metric, load_curves
+from services.registry.store.series import Metric, Which, load_curves
 from shared.driver import Driver, Row
 
 TRIALS_AT_ONCE = 50
@@ -46,7 +46,7 @@ async def _from_points(driver: Driver, repeated: Sequence[Row]) -> Summaries:
     for at in range(0, len(trials), TRIALS_AT_ONCE):
         some = trials[at : at + TRIALS_AT_ONCE]
         names = {name for trial in some for _, name in wanted[trial]}
-        for curve in await load_curves(driver, some, None, sorted(names)):
+        for curve in await load_curves(driver, some, Which(names=sorted(names))):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in wanted[curve.trial]:
                 found.setdefault(curve.trial, {})[curve.group, curve.name] = summary

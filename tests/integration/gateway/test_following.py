@@ -8,6 +8,7 @@ import httpx
 import orjson
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from shared.errors import Transient
 from shared.ids import DEFAULT_TENANT, TrialId
 from shared.messages.base import Hint
 from shared.messages.metrics import (
@@ -114,8 +115,12 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         blocks = [await stream.next() for _ in range(3)]
         assert sorted(map(told, blocks)) == [(1, 0.25), (1, 0.5), (2, 0.75)]
         reported[ids[2]].append(_reported(2, "loss", 0.625))
+        others.say(GetReportedByTrials, Transient("it is busy", retry_after_s=1))
+        await others.buses["registry"].hint(Hint(entity="metrics", id=ids[2], cursor=3), DEFAULT_TENANT)
+        await eventually(lambda: isinstance(others.asked[-1][1], GetReportedByTrials))
+        others.say(GetReportedByTrials, answer)
         later = await stream.next()
-        assert told(later) == (2, 0.625)
+        assert told(later) == (2, 0.625), "a registry that is busy ends no stream"
         reported[ids[3]].append(_reported(1, "loss", 0.375))
         hint = Hint(entity="metrics", id=ids[3], cursor=1)
         await others.buses["registry"].hint(hint, DEFAULT_TENANT)
@@ -129,9 +134,10 @@ async def test_what_all_trials_report_is_followed_from_where_a_break_came_until_
         assert rest == [(1, 0.25), (2, 0.75), (2, 0.625), (3, 0.375), (4, 0.875)], (
             "nothing twice, of no trial"
         )
-    async with events(api, path, params={"without_cursors": "true"}) as stream:
+    async with events(api, path, params={"without_cursors": "true", "name": "loss"}) as stream:
         await stream.next()
         assert orjson.loads((await stream.next())["data"])["cursor"] == ""
+        assert others.asked[-1][1].names == ("loss",), "what nobody wants is not read"
     async with events(api, path, params={"after": later["id"]}) as stream:
         await stream.next()
         assert sorted([told(await stream.next()), told(await stream.next())]) == [(3, 0.375), (4, 0.875)]

@@ -116,6 +116,12 @@ async def test_what_several_scripts_report_is_followed_each_from_its_own_place(a
     assert [told.is_last for told in cut.trials] == [False, True, True]
     now = await around.ask(GetReportedByTrials(trials=behind, from_now=True))
     assert [told.end for told in now.trials] == [told.end for told in found.trials]
+    await around.reports(back, 4, [report(7, loss=7.0, error=0.1), validation(1, 7, loss=6.5)])
+    one = {"group": "training", "names": ("error",)}
+    start = await around.ask(GetReportedByTrials(trials=behind[:1], from_now=True, **one))
+    assert [told.end.count for told in start.trials] == [1]
+    only = await around.ask(GetReportedByTrials(trials=behind[:1], **one))
+    assert [(told.name, told.value) for told in only.trials[0].points] == [("error", 0.1)]
 
 
 async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Platform) -> None:
