@@ -100,11 +100,12 @@ class PhaseSender:
         self._run_id, self._line = run_id, line
         self._waiting: list[Phase] = []
         self._filled = asyncio.Event()
+        self._is_refused = False
 
     @property
     def is_drained(self) -> bool:
-        """Whether the registry has been told all."""
-        return not self._waiting
+        """Whether the registry has been told all, or does not listen: nobody waits for one that is away, or of a version before."""
+        return not self._waiting or self._is_refused
 
     def take(self, phase: Phase) -> None:
         """It goes with the next ones; of very many that wait for a platform that is away, the last are left out."""
@@ -125,10 +126,12 @@ class PhaseSender:
         try:
             await self._line.request(TellPhases(run_id=self._run_id, phases=phases))
         except Transient as error:
+            self._is_refused = True
             await asyncio.sleep(max(RETRY_S, error.retry_after_s))
             return
         except MusterError as error:
             _log.warning("phases of a run were not taken", run=str(self._run_id), error=str(error))
+        self._is_refused = False
         del self._waiting[: len(phases)]
 
 

@@ -18,6 +18,7 @@ from shared.messages.checkpoints import CommitCheckpoint, Restore, Upload
 from shared.messages.experiments import Verdict
 from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
+from shared.messages.phases import PhasesKept, TellPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
@@ -63,6 +64,7 @@ class FakePlatform(FakeFiles):
                     ReportBatch: self._on_batch,
                     LogBatch: self._on_batch,
                     ProfileBatch: self._on_batch,
+                    TellPhases: self._on_phases,
                     GetCode: self.on_code,
                     Restore: self.on_restore,
                     Upload: self.on_upload,
@@ -148,6 +150,9 @@ class FakePlatform(FakeFiles):
     def text(self, allocation: DesiredAllocation) -> str:
         stored = self.lines[allocation.run_id]
         return "\n".join(stored[key].text for key in sorted(stored))
+
+    async def _on_phases(self, ask: Ask, told: TellPhases) -> PhasesKept:
+        return PhasesKept()
 
     async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch | ProfileBatch) -> Mark:
         if self.away:

@@ -118,7 +118,7 @@ async def test_what_is_over_is_told_to_the_registry_which_may_be_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(worker_phases, "LINGER_S", 0)
-    monkeypatch.setattr(worker_phases, "RETRY_S", 0)
+    monkeypatch.setattr(worker_phases, "RETRY_S", 0.05)
     clock, platform = _Clock(), _Platform(Transient("away", retry_after_s=0))
     phases = _phases(clock, platform)
     sending = asyncio.create_task(phases.sender.run())
@@ -129,6 +129,8 @@ async def test_what_is_over_is_told_to_the_registry_which_may_be_away(
     phases.on_written(1, 50, 1.5)
     assert not phases.sender.is_drained
     await eventually(lambda: phases.sender.is_drained)
+    assert not platform.told, "nobody waits for a registry that is away"
+    await eventually(lambda: len(platform.told) == 2)
     began = int(BEGAN.timestamp() * 1000)
     assert platform.told == [
         ("prepare", began, began + 2000, None),
