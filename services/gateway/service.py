@@ -29,6 +29,7 @@ from services.gateway.operations.call import Doors, Keys, SignIn
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.remembered.answered import Answered
+from services.gateway.remembered.code_sizes import CodeSizes
 from services.gateway.remembered.recent import Recent
 from services.gateway.remembered.rendered import Rendered
 from services.gateway.rest.openapi import API_VERSION
@@ -50,6 +51,7 @@ from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
+from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
@@ -57,8 +59,8 @@ from shared.ids import DEFAULT_TENANT, derived_id
 from shared.loops import repeat
 from shared.process import Process
 
-LINGER_S = 0.03
-"""Projections may be as late as nobody sees, and cost a transaction for several events instead of one each; none is while a command waits for its answer."""
+PACE = Pace(0.2)
+"""Projections may be as late as nobody sees, and cost a transaction for many events instead of one each."""
 NUMBERED_AT_ONCE = 2
 """Of a tenant's creates: one that holds its counter, and one that asks for it next. More would only hold connections, which are others' too."""
 _SWEEP_EVERY = timedelta(minutes=10)
@@ -84,7 +86,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
     deletions = Deletions(units, feed, clock, sender.wake)
     process.start("deletions", deletions.run)
-    _consume(process, bus, units, feed, handlers_of(feed, sender.wake, deletions))
+    _consume(process, bus, units, handlers_of(feed, sender.wake, deletions))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(
@@ -127,16 +129,14 @@ async def _connect(
     return bus, units, feed
 
 
-def _consume(process: Process, bus: Bus, units: Units, feed: Feed, handlers: Handlers) -> None:
+def _consume(process: Process, bus: Bus, units: Units, handlers: Handlers) -> None:
     """Takes events and commands until the process stops."""
     stopping = asyncio.Event()
 
     async def stop() -> None:
         stopping.set()
 
-    events = Consumer(
-        bus, units, "gateway", handlers, linger_s=lambda: 0.0 if feed.is_waited_for else LINGER_S
-    )
+    events = Consumer(bus, units, "gateway", handlers, pace=PACE)
     commands = Consumer(bus, units, "gateway", republishing("gateway"))
     process.start("events", lambda: events.run(stopping), stop)
     process.start("commands", lambda: commands.run(stopping), stop)
@@ -187,6 +187,7 @@ def make_doors(
         recent=Recent(feed, clock),
         rendered=Rendered(render_experiment),
         answered=Answered(bus, clock),
+        code_sizes=CodeSizes(),
         numbering=Turns(NUMBERED_AT_ONCE),
         clock=clock,
         keys=keys,

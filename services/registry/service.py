@@ -35,6 +35,7 @@ from services.registry.settings import RegistrySettings, Settings
 from services.registry.turns import SharedTurns
 from services.registry.uploads import Uploads
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.pace import Pace
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
@@ -53,7 +54,7 @@ NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
 QUESTIONS_AT_ONCE = 256
-LINGER_S = 0.1
+PACE = Pace(0.25)
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
@@ -113,7 +114,7 @@ async def compose(settings: Settings, process: Process) -> None:
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
-    _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=lambda: LINGER_S).run)
+    _start(process, "events", Consumer(bus, units, NAME, EVENTS, pace=PACE).run)
     process.start("deleting", deleting.run)
     _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
     await _answer(process, bus, answers)

@@ -29,7 +29,6 @@ AFTER_SAVE = faults.register("scheduler.after_save")
 LEASE = "leader"
 TICK_S = 1.0
 TELL_DEMAND_S = 1.0
-TELL_NEED_S = 0.25
 """Many that are submitted at once are one demand: each would be taken up by the provisioner and the searcher."""
 KEEP_S = 600.0
 """How long a closed trial or ended run stays in memory."""
@@ -168,13 +167,12 @@ class Cycle:
         self.term.demands |= planned.demand
 
     def _due_demands(self) -> dict[PoolName, Demand]:
-        """Demands that differ from what was told: a greater need as soon as may be, anything else once a second."""
+        """Demands that differ from what was told: the first at once, each pool's once a second."""
         now = self.clock.monotonic()
         due: dict[PoolName, Demand] = {}
         for pool, demand in self.term.demands.items():
             told, at = self.term.told.get(pool, (None, 0.0))
-            wait_s = TELL_NEED_S if told is not None and demand.exceeds(told) else TELL_DEMAND_S
-            if demand != told and (told is None or now - at >= wait_s):
+            if demand != told and (told is None or now - at >= TELL_DEMAND_S):
                 due[pool] = demand
         return due
 

@@ -13,13 +13,18 @@ from services.searcher.replaying import Replays
 from services.searcher.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database, migrate
 from shared.deleting import Deleting
+from shared.messages.experiments import SubmissionCommitted
+from shared.messages.pools import PoolCapacity
 from shared.process import Process
 
 NAME = "searcher"
+PACE = Pace(0.2, patient=frozenset({SubmissionCommitted.TYPE, PoolCapacity.TYPE}))
+"""Where many are submitted they begin together, and what that leads to goes on together through all services; results of trials wait for nothing."""
 
 
 async def compose(settings: SearcherSettings, process: Process) -> None:
@@ -42,11 +47,12 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     await loops.read_prices()
     queries = Queries(database, Replays(database, clock), desk, clock)
     await process.enter(Responder(bus, NAME, {**queries.answers(), **drivers.answers()}))
-    for name, handlers in (
-        ("events", EventHandlers(desk).handlers()),
-        ("commands", {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}),
+    commands = {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}
+    for name, consumer in (
+        ("events", Consumer(bus, units, NAME, EventHandlers(desk).handlers(), pace=PACE)),
+        ("commands", Consumer(bus, units, NAME, commands)),
     ):
-        consumer, stopping = Consumer(bus, units, NAME, handlers), asyncio.Event()
+        stopping = asyncio.Event()
         process.start(name, _running(consumer, stopping), _setting(stopping))
     process.start("announce", loops.announce)
     process.start("widen", loops.widen)

@@ -45,8 +45,9 @@ def filter_of(message: type[Event] | type[Command]) -> str:
     return message.subject("*") if issubclass(message, Event) else message.subject()
 
 
-def by_tenant(arrived: Sequence[Arrived]) -> dict[TenantId, list[Arrived]]:
+def by_tenant(arrived: Sequence[Arrived]) -> list[tuple[TenantId, list[Arrived]]]:
+    """Each tenant's in their order; who has few comes before who has many."""
     groups: dict[TenantId, list[Arrived]] = {}
     for found in arrived:
         groups.setdefault(found.delivery.envelope.tenant, []).append(found)
-    return groups
+    return sorted(groups.items(), key=lambda one: len(one[1]))

@@ -23,6 +23,7 @@ from shared.bus.connection import Bus
 from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.inbox import Inbox
+from shared.bus.pace import Pace
 from shared.bus.pull import CONSUMING, Pull
 from shared.bus.suspects import BEGUN_AT_MOST, Suspects
 from shared.bus.units import Unit, Units
@@ -42,6 +43,7 @@ Handlers = Mapping[type[Event] | type[Command], Handler]
 
 R = TypeVar("R")
 
+IMMEDIATELY = Pace()
 _HANDLING = "handling"
 _MAX_FAILURES = 8
 _ALONE_FROM_DELIVERY = 3
@@ -59,7 +61,7 @@ class Consumer:
     Args:
         service: the durable's name, and its name in the inbox.
         handlers: by message type; one stream's types only (events, or commands).
-        linger_s: how long a batch may wait for more after its first message: fewer transactions where nobody waits for them. Asked for each.
+        pace: how soon batches follow each other where much comes: fewer transactions where nobody waits for them.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Consumer:
         service: str,
         handlers: Handlers,
         schema: str | None = None,
-        linger_s: Callable[[], float] = lambda: 0.0,
+        pace: Pace = IMMEDIATELY,
     ) -> None:
         self._bus = bus
         self._units = units
@@ -78,9 +80,7 @@ class Consumer:
         filters = [filter_of(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
         self._outages = Outages(consumer=f"{self._stream.name}.{service}")
-        self._pull = Pull(
-            bus.client, bus.jetstream, self._stream.name, service, filters, self._outages, linger_s
-        )
+        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, self._outages, pace)
         self._inbox = Inbox(service, schema or service)
         self._suspects = Suspects(units, service, schema or service)
         self._stopping = asyncio.Event()
@@ -152,7 +152,7 @@ class Consumer:
             return
         arrived = [found for message in batch if (found := await self._read(message)) is not None]
         metrics.consumer_lag(f"{self._stream.name}.{self._service}", batch[-1].metadata.num_pending)
-        for tenant, group in by_tenant(arrived).items():
+        for tenant, group in by_tenant(arrived):
             await self._deliver(tenant, group)
 
     async def _read(self, message: Msg) -> Arrived | None:

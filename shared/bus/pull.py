@@ -9,7 +9,7 @@ nats-py's own `fetch` waits for a full batch or its deadline, and its outstandin
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import orjson
 from nats.aio.client import Client
@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
 
+from shared.bus.pace import Pace
 from shared.errors import Transient
 from shared.outages import Outages
 
@@ -48,7 +49,7 @@ class Pull:
         durable: str,
         filters: Sequence[str],
         outages: Outages,
-        linger_s: Callable[[], float] = lambda: 0.0,
+        pace: Pace,
     ) -> None:
         self._client = client
         self._jetstream = jetstream
@@ -56,10 +57,12 @@ class Pull:
         self._durable = durable
         self._filters = sorted(filters)
         self._outages = outages
-        self._linger_s = linger_s
+        self._pace = pace
+        self._due = 0.0
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
         self._something = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._handed_out = asyncio.Event()
         self._woken = False
         self._lost = False
@@ -79,8 +82,8 @@ class Pull:
                 for message in self._rest(len(self._arrived)):
                     await message.nak()
 
-    async def next_batch(self, most: int = _BATCH) -> list[Msg]:
-        """Waits for at least one message and returns all that are here, at most `most`, in the stream's order; nothing when woken.
+    async def next_batch(self) -> list[Msg]:
+        """Waits for at least one message, and for the pace, and returns all that are here, in the stream's order; nothing when woken.
 
         Raises:
             Transient: NATS or the consumer is away; call again.
@@ -92,10 +95,9 @@ class Pull:
                 async with asyncio.timeout(_SILENT_S):
                     await self._something.wait()
             self._something.clear()
-        if len(self._arrived) < most and not self._woken and (linger_s := self._linger_s()):
-            await asyncio.sleep(linger_s)
-        await self._ask_ahead(most)
-        self._taken = self._rest(most)
+        await self._keep_pace()
+        await self._ask_ahead()
+        self._taken = self._rest(_BATCH)
         self._handed_out.set()
         return self._taken
 
@@ -103,6 +105,7 @@ class Pull:
         """Ends a `next_batch` that waits."""
         self._woken = True
         self._something.set()
+        self._hurry.set()
 
     async def ensure(self) -> None:
         """Creates the durable consumer, or widens its filter when this version of the service listens to more."""
@@ -152,9 +155,19 @@ class Pull:
     def _rest(self, most: int) -> list[Msg]:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
 
-    async def _ask_ahead(self, most: int) -> None:
+    async def _keep_pace(self) -> None:
+        """Waits until the next batch is due, or something has come that hurries it."""
+        now = asyncio.get_running_loop().time
+        if self._due > now() and len(self._arrived) < _BATCH:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(self._due):
+                    await self._hurry.wait()
+        self._hurry.clear()
+        self._due = self._pace.after(self._due, now())
+
+    async def _ask_ahead(self) -> None:
         """Ask for what comes after the batch that is about to be taken; where that fails, `_keep_asking` finds out when it is needed."""
-        left = max(0, len(self._arrived) - most) + self._outstanding
+        left = max(0, len(self._arrived) - _BATCH) + self._outstanding
         if left <= _AHEAD and not self._lost and not self._woken:
             with contextlib.suppress(NatsError):
                 await self._ask()
@@ -194,6 +207,8 @@ class Pull:
             self._outstanding -= 1
             self._arrived.append(message)
             self._something.set()
+            if self._pace.hurries(headers) or len(self._arrived) >= _BATCH:
+                self._hurry.set()
         elif status == _EXPIRED:
             # Only this request's part is gone: were another forgotten, one more would be sent each time, and all of them kept up.
             # Where none is left it is asked again at once, or what comes meanwhile would wait.

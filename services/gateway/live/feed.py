@@ -87,7 +87,6 @@ class Feed:
         self._bus = bus
         self._waiters: defaultdict[TenantId, set[Waiter]] = defaultdict(set)
         self._changes: defaultdict[TenantId, Changes] = defaultdict(Changes)
-        self._answers = 0
 
     async def start(self) -> None:
         """Listens to the other replicas."""
@@ -104,21 +103,6 @@ class Feed:
             self._waiters[tenant].discard(waiter)
             if not self._waiters[tenant]:
                 del self._waiters[tenant]
-
-    @contextmanager
-    def waiting_for_answer(self, tenant: TenantId, about: frozenset[UUID] | None = None) -> Iterator[Waiter]:
-        """As `waiting`, for a caller who is answered by the change: what is projected then is projected at once."""
-        self._answers += 1
-        try:
-            with self.waiting(tenant, about) as waiter:
-                yield waiter
-        finally:
-            self._answers -= 1
-
-    @property
-    def is_waited_for(self) -> bool:
-        """Whether a caller waits here for the answer to a command."""
-        return self._answers > 0
 
     @asynccontextmanager
     async def waiting_on(self, tenant: TenantId) -> AsyncIterator[Waiter]:

@@ -22,6 +22,7 @@ from services.gateway.limits.turns import Turns
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import Tails
 from services.gateway.remembered.answered import Answered
+from services.gateway.remembered.code_sizes import CodeSizes
 from services.gateway.remembered.recent import Recent
 from services.gateway.remembered.rendered import Rendered
 from services.gateway.settings import WebhookSection
@@ -87,6 +88,7 @@ class Doors:
     recent: Recent
     rendered: Rendered[Experiment]
     answered: Answered
+    code_sizes: CodeSizes
     numbering: Turns
     """Creates that take a number of their tenant's: each holds its counter, and all others of the tenant wait for that."""
     clock: Clock
@@ -206,8 +208,7 @@ class Call:
 
     async def record(self) -> None:
         """Commits the call's audit record by itself, unless it is committed already or there is none."""
-        pen = self.pen
-        if pen is not None and not pen.is_written:
+        if (pen := self.pen) is not None and not pen.is_written:
             units = self.doors.units
             one = len(pen.tenants) == 1
             async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
@@ -282,8 +283,7 @@ def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
-    found = {kind: grants.within(permission) for kind, permission in asked.items()}
-    return {kind: places for kind, places in found.items() if places}
+    return {kind: places for kind, needs in asked.items() if (places := grants.within(needs))}
 
 
 def check_permission(caller: Caller, needed: Permission | Access, names_object: bool) -> None:

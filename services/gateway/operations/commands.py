@@ -80,7 +80,7 @@ async def wait_for(
     tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
     awaited = None if about is None else frozenset({about, operation_id})
-    with call.doors.feed.waiting_for_answer(tenant, awaited) as waiter:
+    with call.doors.feed.waiting(tenant, awaited) as waiter:
         if is_new:
             await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
         while True:

@@ -135,16 +135,16 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
         _check_code(call, submission.code_sha256),
     )
     warnings = (*submission.warnings, *placed, *accepted)
-    return replace(submission, config=config, document=document_of(config), warnings=warnings)
+    document = submission.document if config is submission.config else document_of(config)
+    return replace(submission, config=config, document=document, warnings=warnings)
 
 
 async def _check_code(call: Call, sha256: str | None) -> None:
     if sha256 is None:
         return
-    async with call.connection() as connection:
-        known = await registry.load_code(connection, sha256)
-    if known is not None:
-        question = GetUploadUrl(sha256=sha256, size_bytes=known.size_bytes)
+    size_bytes = await call.doors.code_sizes.of(call.tenant, sha256, lambda: _load_size(call, sha256))
+    if size_bytes is not None:
+        question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
         asked = call.doors.answered.ask(
             question, call.tenant, call.doors.validate_timeout_s, lambda told: told.known
         )
@@ -157,6 +157,12 @@ async def _check_code(call: Call, sha256: str | None) -> None:
         "code_sha256",
         "put the archive to /v1/code/{sha256} first",
     )
+
+
+async def _load_size(call: Call, sha256: str) -> int | None:
+    async with call.connection() as connection:
+        known = await registry.load_code(connection, sha256)
+    return known.size_bytes if known is not None else None
 
 
 def _values(

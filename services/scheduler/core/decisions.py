@@ -46,7 +46,3 @@ class Demand:
     price_per_slot_hour: float | None = None
     single_node: tuple[tuple[int, int], ...] = ()
     unaffordable: int = 0
-
-    def exceeds(self, other: "Demand") -> bool:
-        """Whether more is needed than `other` says."""
-        return self.waiting > other.waiting or self.largest_single_node > other.largest_single_node
