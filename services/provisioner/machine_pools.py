@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from services.provisioner import store
-from services.provisioner.announce import changed, provided
+from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instance import SERVING, State, Trigger, moved
 from services.provisioner.core.refusals import Hold
@@ -131,6 +131,9 @@ class PoolQueries:
             if after != before:
                 await store.save_change(unit.connection, before, after)
                 unit.emit(changed(after), tenant=SITE)
+                if before.state is State.READY:
+                    # What ends there begins elsewhere, and not once more on a machine that is about to go.
+                    unit.emit(drain(after), tenant=SITE)
         self.wake()
         return EndedInstance(worker=after.worker, pool=after.pool, state=after.state.value)
 

@@ -10,7 +10,7 @@ from services.provisioner.drivers.processes import find_by_variable
 from shared.bus import Bus
 from shared.ids import SITE, PoolName
 from shared.messages.instances import GetCosts, GetPrices, InstanceChanged
-from shared.messages.machine_pools import GetMachinePools
+from shared.messages.machine_pools import EndInstance, GetMachinePools
 from tests.integration.provisioner.neighbours import Around
 from tests.support.waiting import eventually
 
@@ -157,6 +157,17 @@ async def test_a_pool_says_for_whom_nothing_is_rented_and_other_tenants_are_not_
 
             await eventually(says)
         assert world.provider.fault is None, "that goes into the explanation of whatever waits"
+
+
+async def test_one_that_people_end_gets_no_more_work_before_it_goes(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=1):
+        (worker,) = await world.join_all(1, used=1)
+        one = next(told.instance_id for told in world.told(InstanceChanged) if told.worker == worker)
+        credentials = world.servers.keys.credentials("gateway")
+        async with await Bus.connect(world.servers.nats.url, "gateway", credentials) as bus:
+            await bus.ask(EndInstance(instance_id=one, reason="an operator ended it"), SITE)
+        await world.is_told(worker, "failed")
+        await eventually(lambda: [(drain.worker, drain.undo) for drain in world.drains] == [(worker, False)])
 
 
 async def test_prices_and_costs_come_from_what_stood(world: Around) -> None:
