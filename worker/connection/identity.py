@@ -128,7 +128,12 @@ async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: st
             f"the gateway at {settings.gateway_url} did not let this worker join: {error!r}"
         ) from error
     if answer.status >= 400:
-        raise from_problem(content)
+        refused = from_problem(content)
+        if refused.code == "unauthenticated":
+            # Whoever reads that at a terminal is told to sign in, which lets no machine in.
+            hint = "a token admits one machine, once: `muster worker token` makes another"
+            raise Rejected("join_refused", refused.message, hint=hint)
+        raise refused
     badge.keep(Credentials.model_validate(content))
     _log.info("the worker joined", worker=settings.id, pool=settings.pool)
 

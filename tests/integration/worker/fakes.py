@@ -210,7 +210,7 @@ class FakePlatform(FakeFiles):
         if request.headers.get("Authorization") != "Bearer right" and not is_known:
             problem = {
                 "type": "urn:muster:error:rejected",
-                "code": "join_refused",
+                "code": "unauthenticated",
                 "detail": "the join token is not good",
             }
             return web.json_response(problem, status=403)

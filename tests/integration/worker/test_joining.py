@@ -61,7 +61,9 @@ async def test_a_refused_worker_says_why_and_ends(
     (daemon.directory / "identity" / "credentials.json").unlink()
     daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store.url, MUSTER_WORKER__JOIN_TOKEN="wrong")
     assert await asyncio.to_thread(daemon.wait) == 1
-    assert "the join token is not good" in (daemon.directory / "daemon.log").read_text()
+    said = (daemon.directory / "daemon.log").read_text()
+    assert "the join token is not good" in said
+    assert "`muster worker token` makes another" in said
 
 
 async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
