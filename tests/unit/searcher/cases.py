@@ -95,6 +95,7 @@ METHODS: dict[str, Case] = {
     "async_halving by promotion, begun warm": Case(asha(stop_once=False, warm_start=WARM)),
     "async_halving by promotion, with tpe": Case(asha(stop_once=False, sampler=EARLY)),
     "hyperband": Case(hyperband(), 17),
+    "hyperband without limit": Case(hyperband(concurrent=0), 17, 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
     "pbt": Case(pbt(), 5, 5, most=20),
     "pbt by turns": Case(pbt(concurrent=2), 5, 2, most=20),
