@@ -151,7 +151,14 @@ class Places:
         for path in (self.root, self.runs, self.environments):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o711 if is_shared else 0o700)
-        for path in (self.identity, self.parent, self.numbering, self.code_cache, self.checkpoint_cache):
+        for path in (
+            self.identity,
+            self.parent,
+            self.numbering,
+            self.cache,
+            self.code_cache,
+            self.checkpoint_cache,
+        ):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def lock(self) -> int:

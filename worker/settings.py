@@ -9,8 +9,8 @@ from pydantic import Field, SecretStr, field_validator
 from muster.config.labels import read_labels
 from shared.settings import NatsSettings, Section, ServiceSettings
 
-WARM_MODULES = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
-"""What every trial needs. What is not installed is left out."""
+WARM_MODULES = "numpy.random,torch,torch._dynamo,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
+"""What every trial needs, torch's first optimizer included: it imports `torch._dynamo` (decision 0223). What is not installed is left out."""
 
 
 class WorkerSettings(Section):

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import structlog
 
+from muster.wire.pages import use_large_pages
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
 from services.scheduler.deleting import Estate
@@ -36,7 +37,6 @@ from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
 from shared.nats_jwt import WorkerIssuer
-from shared.pages import use_large_pages
 from shared.process import Process
 
 NAME = "scheduler"

@@ -12,6 +12,7 @@ import resource
 import time
 from datetime import datetime, timedelta
 
+from muster.wire.pages import use_large_pages
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends, wishes
 from services.scheduler.core.plan import plan
@@ -21,7 +22,6 @@ from services.scheduler.core.turn import Turn, take_turn
 from shared.garbage import collect_rarely
 from shared.ids import RunId
 from shared.messages.specs import Signal
-from shared.pages import use_large_pages
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.large_site import (
     EXPERIMENTS,

@@ -13,9 +13,8 @@ from muster import wire
 from muster._output import outlive_full_disk
 from muster.runtime.isolation import become_subreaper
 from muster.runtime.parent import WarmParent
+from muster.wire.pages import use_large_pages
 from muster.wire.processes import LOCK
-
-WARM = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
 
 
 def main() -> int:
@@ -23,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="muster.runtime", description=__doc__)
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument(
-        "--warm", default=WARM, help="modules to import, by commas; what is missing is left out"
+        "--warm", required=True, help="modules to import, by commas; what is missing is left out"
     )
     parser.add_argument("--idle-exit-s", type=float, default=60.0)
     options = parser.parse_args()
@@ -56,11 +55,12 @@ def import_all(names: list[str]) -> list[str]:
 
 
 def _settle() -> None:
-    """Leave as little as possible for forks to do: no garbage, and no finalizers of imported modules at their end."""
+    """Leave as little as possible for forks to do: no garbage, no finalizers of imported modules at their end, few pages to copy."""
     for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
         finalizer.atexit = False
     gc.collect()
     gc.freeze()
+    use_large_pages()
 
 
 if __name__ == "__main__":

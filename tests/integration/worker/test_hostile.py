@@ -72,6 +72,7 @@ def tried(action):
     return "could"
 identity = os.path.join(os.path.dirname(os.environ["MUSTER_TRIAL"]), "../../identity")
 print("identity", tried(lambda: os.listdir(identity)))
+print("cache", tried(lambda: os.listdir(os.path.join(identity, "../cache"))))
 print("others", tried(lambda: os.listdir(os.path.dirname(os.path.dirname(os.environ["MUSTER_TRIAL"])))))
 print("become root", tried(lambda: os.setuid(0)))
 print("kill parent", tried(lambda: os.kill(os.getppid(), 9)))
@@ -88,6 +89,7 @@ with trial.checkpoint(1) as folder:
     assert platform.reports[run.run_id][1].values["uid"] == pwd.getpwnam("nobody").pw_uid
     for line in (
         "identity PermissionError",
+        "cache PermissionError",
         "others PermissionError",
         "become root PermissionError",
         "kill parent PermissionError",

@@ -1,7 +1,8 @@
-"""Large pages for a process that looks all over a large memory: of small ones a processor finds most only by walking tables.
+"""Large pages for a process that looks all over a large memory, or is forked again and again: of small ones a processor finds most only by
+walking tables, and a fork copies the tables.
 
 Linux gives them where a program asks (`transparent_hugepage/enabled`: madvise or always), and copies what lies in small ones
-when it is told to (MADV_COLLAPSE, from 6.1 on); elsewhere nothing happens. Neighbour: `garbage`, for the same long-lived records.
+when it is told to (MADV_COLLAPSE, from 6.1 on); elsewhere nothing happens.
 """
 
 import ctypes
