@@ -31,7 +31,7 @@ Save what its REST API answers as JSON files, one answer a file: `GET /api/v1/ex
 - Each experiment's config becomes `experiment-31-NAME.yaml`, translated; its first lines say what differs. One that cannot be submitted (a trial
   class) is written all the same, with the reason. A file that was changed by hand is left as it is.
 - Each model is made in its workspace, which must be there where your roles ask for it, with description, notes, labels (as tags) and metadata. A name with
-  other characters than letters, digits and `. _ -` gets `-` in their place.
+  other characters than letters, digits, blanks and `. _ -` gets `-` in their place.
 - A version here is made of a checkpoint that the registry holds, and those of Determined lie in its own store: versions stand in the model's metadata under
   `determined.versions`, with name, comment, notes, labels, metadata, hyperparameters, metrics and the checkpoint's address (`s3://bucket/prefix/uuid`), where the store at
   `--s3` shows a file of it; else the report names it as left out. Keys: `--access-key`, `--secret-key`, or `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`.

@@ -37,7 +37,8 @@ def act(
         ),
     ] = None,
     archived: Annotated[
-        bool, typer.Option("--archived", help="Of the archived ones, with --filter.")
+        bool,
+        typer.Option("--archived", help="Of the archived ones, with --filter; unarchive looks there anyway."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
@@ -50,7 +51,7 @@ def act(
         if filter_ is None:
             found = client.bulk.act(action, experiments or ())
         else:
-            found = _chosen(client, action, filter_, archived, yes)
+            found = _chosen(client, action, filter_, archived or action == "unarchive", yes)
     emit(found, lambda: _show(found))
     if any(item.state == "refused" for item in found.items):
         raise typer.Exit(FAILED)

@@ -8,6 +8,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from muster.cli.output import chosen, common
 
+LISTS = frozenset({"list", "bindings", "deliveries"})
+
 
 class Command(TyperCommand):
     """A command with the options that every command has, unless it brings its own of that name."""
@@ -15,7 +17,7 @@ class Command(TyperCommand):
     def __init__(self, name: str | None, **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]
         _add_common(self)
-        if name == "list":
+        if name in LISTS:
             self.params.extend(_options(chosen))
 
 

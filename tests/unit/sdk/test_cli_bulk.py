@@ -24,6 +24,15 @@ def test_what_a_filter_meets_is_shown_and_asked_about(shell: Shell, monkeypatch:
     assert shell.sent("POST", PATH) == {"action": "archive", "selection": "word"}
 
 
+@pytest.mark.parametrize(("action", "archived"), [("kill", "false"), ("unarchive", "true")])
+def test_what_is_taken_out_of_the_archive_is_looked_for_there(
+    shell: Shell, action: str, archived: str
+) -> None:
+    shell.answers[f"GET {PATH}"] = httpx.Response(200, json=SEEN)
+    shell("experiment", "act", action, "--filter", "number > 0")
+    assert shell.requests[0].url.params["archived"] == archived
+
+
 def test_who_does_not_agree_changes_nothing(shell: Shell) -> None:
     shell.answers[f"GET {PATH}"] = httpx.Response(200, json=SEEN)
     assert shell("experiment", "act", "kill", "--filter", "number > 0").code != 0
