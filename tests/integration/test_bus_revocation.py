@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from nats.errors import Error as NatsError
+from structlog.testing import capture_logs
 
 from deploy.embedded.ports import free_ports
 from deploy.embedded.processes import ProcessId
@@ -18,6 +19,7 @@ from deploy.embedded.state import Part, State
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys, retire, revoke_key, rotate_account, rotate_operator, rotate_service
 from muster.errors import Conflict
+from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.nats_jwt import (
     KeyKind,
@@ -89,6 +91,10 @@ async def test_a_revoked_worker_is_cut_off_and_whatever_is_signed_for_its_key_co
         assert other.client.is_connected and scheduler.client.is_connected
         assert await other.may("publish", "rpt.v1.w-2.reports")
     assert not await _is_let_in(own_server, "w-1", first)
+    with capture_logs() as lines:
+        trying = asyncio.create_task(Bus.connect(own_server.url, "w-1", first))
+        await eventually(lambda: any("its key was revoked" in str(line.get("why")) for line in lines))
+        trying.cancel()
     assert not await _is_let_in(own_server, "w-1", _badge(own_server, "w-1", stolen)), "issued anew"
     assert await _is_let_in(
         own_server, "w-1", _badge(own_server, "w-1", new_seed(KeyKind.USER, os.urandom(32)))
