@@ -68,6 +68,12 @@ class Loops:
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
             if await news.is_any_left(unit.connection):
                 self.desk.news.set()
+            late = await news.load_passed_over(unit.connection, unit.now - 2 * every)
+        for experiment in late:
+            # One at a time: who waits for an experiment holds no other.
+            async with self.units.system() as unit:
+                for told in await news.take_news_of(unit.connection, experiment, unit.now):
+                    unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
 
     async def widen_once(self) -> None:
         async with self.units.system() as unit:

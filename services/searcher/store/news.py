@@ -6,7 +6,7 @@ These run under the system role, over all tenants; replicas share the rows out b
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, exists, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.entities import Experiment, Trial
@@ -17,6 +17,8 @@ from shared.ids import ExperimentId, TenantId, TrialId
 
 _MOST = 200
 """Rows of a round. News give way: where more trials report than that, decisions about them need the bus more than those who look on."""
+
+_MOST_WAITED_FOR = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,26 @@ async def take_experiment_news(
         .with_for_update(skip_locked=True)
         .cte("due")
     )
-    found = await connection.execute(
-        update(experiment)
-        .where(experiment.c.id.in_(select(due.c.id)))
-        .values(version=experiment.c.version + 1, dirty=False, told_at=now)
-        .returning(*[column for column in experiment.c if column.name != "config"])
+    return await _take(connection, experiment.c.id.in_(select(due.c.id)), now)
+
+
+async def load_passed_over(connection: AsyncConnection, told_before: datetime) -> list[ExperimentId]:
+    """Return some experiments whose progress should have been told by then: they were held whenever somebody looked, as those are that hear of results all the time."""
+    found = await connection.scalars(
+        select(experiment.c.id)
+        .where(experiment.c.dirty, or_(experiment.c.told_at.is_(None), experiment.c.told_at <= told_before))
+        .order_by(experiment.c.told_at.nulls_first())
+        .limit(_MOST_WAITED_FOR)
     )
-    return [ExperimentNews(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]
+    return [ExperimentId(one) for one in found]
+
+
+async def take_news_of(
+    connection: AsyncConnection, experiment_id: ExperimentId, now: datetime
+) -> list[ExperimentNews]:
+    """Wait until nobody holds the experiment, and return it with its new version, unless another has told of it meanwhile."""
+    is_due = and_(experiment.c.id == experiment_id, experiment.c.dirty)
+    return await _take(connection, is_due, now)
 
 
 async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
@@ -95,3 +110,15 @@ async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> 
         .limit(_MOST)
     )
     return [Overdue(TenantId(row.tenant), TrialId(row.id)) for row in found]
+
+
+async def _take(
+    connection: AsyncConnection, is_due: ColumnElement[bool], now: datetime
+) -> list[ExperimentNews]:
+    found = await connection.execute(
+        update(experiment)
+        .where(is_due)
+        .values(version=experiment.c.version + 1, dirty=False, told_at=now)
+        .returning(*[column for column in experiment.c if column.name != "config"])
+    )
+    return [ExperimentNews(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]

@@ -1,9 +1,12 @@
 """What the searcher does by the clock."""
 
+import asyncio
 from collections.abc import Callable
 from uuid import uuid4
 
-from shared.ids import RunId
+import asyncpg
+
+from shared.ids import ExperimentId, RunId
 from tests.integration.searcher.neighbours import (
     Neighbours,
     closed,
@@ -13,6 +16,7 @@ from tests.integration.searcher.neighbours import (
     validation,
 )
 from tests.integration.searcher.searches import document, wishes
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 
@@ -34,3 +38,36 @@ async def test_a_trial_whose_machine_died_after_its_exit_is_given_up_with_the_re
         trial = neighbours.heard.trials(experiment)[1]
         assert trial.state == "completed"
         assert "stored" in (trial.reason or "")
+
+
+async def test_an_experiment_that_is_held_whenever_somebody_looks_is_told_all_the_same(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]], postgres: TestDatabase
+) -> None:
+    hurried = {"MUSTER_SEARCHER__ANNOUNCE_EVERY_S": "0.1"}
+    async with searcher(settings("searcher") | hurried), asyncio.TaskGroup() as tasks:
+        experiment = await neighbours.submit(document({"name": "random", "max_trials": 2}))
+        wish = (await wishes(neighbours, experiment, 2))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        await neighbours.publish(granted)
+        # As results of hundreds of trials do: who lets go of the experiment hands it to the next.
+        holding = [tasks.create_task(_hold(postgres, experiment)) for _ in range(3)]
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: _has_best(neighbours, experiment))
+        for one in holding:
+            one.cancel()
+
+
+def _has_best(neighbours: Neighbours, experiment: ExperimentId) -> bool:
+    told = neighbours.heard.experiment(experiment)
+    return told is not None and told.best is not None
+
+
+async def _hold(postgres: TestDatabase, experiment: ExperimentId) -> None:
+    connection = await asyncpg.connect(postgres.urls["searcher"].system)
+    try:
+        while True:
+            async with connection.transaction():
+                await connection.fetch("SELECT FROM searcher.experiment WHERE id = $1 FOR UPDATE", experiment)
+                await asyncio.sleep(0.05)
+    finally:
+        await connection.close()
