@@ -121,10 +121,10 @@ function Filters({ search, onSearch, isFollowing, onFollowing }: FiltersProps) {
       onSubmit={(event) => {
         event.preventDefault();
         const form = new FormData(event.currentTarget);
-        onSearch({ contains: String(form.get("contains") ?? "") || undefined, rank: String(form.get("rank") ?? "") || undefined });
+        onSearch({ contains: String(form.get("lines") ?? "") || undefined, rank: String(form.get("rank") ?? "") || undefined });
       }}
     >
-      <input key={search.contains} name="contains" type="search" aria-label="Lines that contain" placeholder="Search lines" defaultValue={search.contains} maxLength={200} />
+      <input key={search.contains} name="lines" type="search" aria-label="Lines that contain" placeholder="Search lines" defaultValue={search.contains} maxLength={200} />
       <input key={`rank ${search.rank}`} name="rank" className={css.small} inputMode="numeric" pattern="\d*" aria-label="Rank" placeholder="Rank" defaultValue={search.rank} />
       <Select label="Level" value={search.level ?? ""} onChange={(event) => onSearch({ level: event.target.value || undefined })}>
         <option value="">every level</option>

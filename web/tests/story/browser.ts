@@ -79,8 +79,23 @@ export async function signInByToken(page: Page, token: string): Promise<void> {
 
 /** Comes to an address as by a link from elsewhere, and waits until nothing of the page is still to come. */
 export async function open(page: Page, address: string): Promise<void> {
-  await page.goto(URL + address);
-  await page.waitForFunction(() => document.querySelector("main h1") !== null && document.querySelector('main [role="status"][aria-label]') === null);
+  await page.goto(URL + address, { waitUntil: "commit" });
+  await page.waitForFunction(isThere);
+}
+
+/** Goes on to an address as by a link within the page: what all pages need is there already. */
+export async function go(page: Page, address: string): Promise<void> {
+  await page.evaluate((to) => (window as unknown as Routed).__TSR_ROUTER__.navigate({ href: to }), address);
+  await page.waitForFunction(isThere);
+}
+
+interface Routed {
+  __TSR_ROUTER__: { navigate: (to: { href: string }) => Promise<void> };
+}
+
+/** In the page: it has its title, and nothing of it is still to come. */
+function isThere(): boolean {
+  return document.querySelector("main h1") !== null && document.querySelector('main [role="status"][aria-label]') === null;
 }
 
 /** The colours of the page, whatever the machine prefers. */
@@ -94,7 +109,8 @@ export const PHONE = { width: 390, height: 844 };
 /** What on the page keeps somebody out (axe, WCAG 2.2 AA). Points of a plot stand where their values put them, however near (2.5.8: essential): `data-plotted`. */
 export async function barriers(of: Page): Promise<string[]> {
   // By the debugger's way in: the page's policy lets no foreign script run.
-  return of.evaluate(`${AXE}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"] }).then((found) => found.violations
+  if (!(await of.evaluate("'axe' in window"))) await of.evaluate(AXE);
+  return of.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] }).then((found) => found.violations
     .map(({ id, nodes }) => ({ id, nodes: nodes.filter((one) => id !== "target-size" || !document.querySelector(one.target[0])?.closest("[data-plotted]")) }))
     .filter(({ nodes }) => nodes.length > 0)
     .map(({ id, nodes }) => id + ": " + nodes.map((one) => one.target.join(" ") + " " + (one.failureSummary || "")).join(" | ")))`);

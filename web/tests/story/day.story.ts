@@ -7,6 +7,7 @@ afterAll(() => browser.close());
 
 await import("./experiments");
 await import("./models");
+await import("./queue");
 await import("./breaks");
 await import("./pages");
 await import("./providers");

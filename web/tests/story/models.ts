@@ -1,6 +1,8 @@
-/** From what was found to what is used: a fork with one value changed, compared, registered. */
+/** From what was found to what is used: a fork with one value changed, compared, registered, agreed to by a second person. */
 import { expect, it } from "vitest";
-import { admin, expectOpenToAll, open, page, shot, signIn, URL } from "./browser";
+import { admin, browser, context, expectOpenToAll, open, page, shot, signIn, URL, watch } from "./browser";
+
+const NOTES = "# Found <img src=x onerror=alert(4)>\n\n[a link](javascript:alert(5)) and [another](https://example.invalid/)";
 
 /** What the first chapter has found. */
 let number = 0;
@@ -54,6 +56,44 @@ it("registers a checkpoint as the first version of a new model", async () => {
   await page.waitForURL(/\/models\/[^/]+\/1$/);
   await page.getByText("found at night").waitFor();
 });
+
+it("brings it to production with the word of a second person, and never one's own", async () => {
+  await admin("PATCH", `/v1/models/${modelOf()}`, { approvals: { production: 1 }, notes: NOTES });
+  await admin("POST", `/v1/models/${modelOf()}/versions/1/stage`, { stage: "staging" });
+  await page.getByText("staging", { exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Bring to a stage…" }).click();
+  await page.getByLabel("Stage", { exact: true }).selectOption("production");
+  await page.getByLabel("Reason").fill("the best so far");
+  await page.getByRole("button", { name: "Bring to a stage", exact: true }).click();
+  await page.getByText("0 of 1 agreed").waitFor();
+  expect(await page.getByRole("button", { name: /Agree/ }).count()).toBe(0);
+  const other = await (await context(browser)).newPage();
+  const odd = watch(other);
+  await other.goto(page.url());
+  await signIn(other, "ben");
+  await shot(other, "approve");
+  await other.getByRole("button", { name: "Agree to production" }).click();
+  await other.getByRole("dialog").getByRole("button", { name: "Agree to production" }).click();
+  await page.getByText(/agreed to by ben/).waitFor();
+  await shot(page, "version");
+  expect(odd).toEqual([]);
+  await other.context().close();
+});
+
+it("shows notes and logs as text, whatever is written in them", async () => {
+  await open(page, `/models/${modelOf()}`);
+  await page.getByText("Found <img src=x onerror=alert(4)>").waitFor();
+  expect(await page.getByRole("link", { name: "another" }).getAttribute("rel")).toContain("noreferrer");
+  expect(await page.locator('a[href^="javascript:"], img[src="x"]').count()).toBe(0);
+  await open(page, `/experiments/${number}/logs`);
+  await page.getByText("<img src=x onerror=alert(2)>").first().waitFor();
+  expect(await page.locator('a[href^="javascript:"], img[src="x"]').count()).toBe(0);
+  await shot(page, "logs");
+});
+
+function modelOf(): string {
+  return pathOf().split("/")[2] ?? "";
+}
 
 function pathOf(): string {
   return new globalThis.URL(page.url()).pathname;

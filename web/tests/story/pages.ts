@@ -1,10 +1,10 @@
 /** Every page: open to all in both themes, narrow and wide; without what a viewer may not do; and under another tenant, without a word of this one. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { admin, barriers, browser, context, open, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
+import { admin, barriers, browser, context, go, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
 
 const OF_AN_EXPERIMENT = ["", "/trials", "/analysis", "/search", "/timeline", "/logs", "/config", "/code"];
-const OF_A_TRIAL = ["", "/logs", "/checkpoints", "/runs"];
+const OF_A_TRIAL = ["", "/media", "/logs", "/checkpoints", "/runs", "/events"];
 const OF_THE_CLUSTER = ["/map", "/queue", "/machines", "/usage", "/cost"];
 const OF_THE_ADMINISTRATION = ["/people", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
 /** What only who may change something is shown. */
@@ -40,7 +40,7 @@ describe("every page", () => {
   it("keeps nobody out of any page, light and wide, dark and on a phone", { timeout: 240_000 }, async () => {
     const barred: string[] = [];
     for (const place of places) {
-      await open(page, place);
+      await go(page, place);
       for (const [theme, size] of [["light", WIDE], ["dark", PHONE]] as const) {
         await paint(page, theme);
         await page.setViewportSize(size);
@@ -57,7 +57,7 @@ describe("every page", () => {
     await signIn(other, "vic");
     const offered: string[] = [];
     for (const place of places) {
-      await open(other, place);
+      await go(other, place);
       const names = await other.getByRole("main").getByRole("button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? one.textContent ?? ""));
       offered.push(...names.filter((name) => CHANGES.test(name)).map((name) => `${place}: ${name}`));
     }
@@ -74,7 +74,7 @@ describe("every page", () => {
     await other.getByRole("navigation", { name: "Rooms" }).waitFor();
     const seen: string[] = [];
     for (const place of places) {
-      await open(other, place);
+      await go(other, place);
       const shown = await other.content();
       // The address itself stands in what says that nothing is there.
       seen.push(...words.filter((word) => !place.includes(word) && shown.includes(word)).map((word) => `${place}: ${word}`));

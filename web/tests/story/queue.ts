@@ -1,0 +1,27 @@
+/** Why something waits: its place, who has what it waits for, when it will start, and what would let it start. */
+import { it } from "vitest";
+import { admin, expectOpenToAll, open, page, shot } from "./browser";
+
+it("says why a trial waits, who has what it waits for, and what would help", async () => {
+  const { items: workers } = await admin<{ items: { slots: number }[] }>("GET", "/v1/workers");
+  const slots = workers.reduce((sum, one) => sum + one.slots, 0);
+  const first = await begin("sleep 600", slots);
+  const second = await begin("true", 1);
+  await open(page, "/cluster/queue");
+  await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: why does it wait`) }).click();
+  const why = page.getByRole("complementary", { name: `Why trial ${second}.1 waits, or where it runs` });
+  await why.getByRole("heading", { name: "Expected start" }).waitFor();
+  await why.getByRole("link", { name: new RegExp(`^${first}\\.`) }).first().waitFor();
+  await why.getByRole("heading", { name: "What would let it start" }).waitFor();
+  await expectOpenToAll(page);
+  await shot(page, "queue");
+  await admin("POST", `/v1/experiments/${first}/kill`);
+  await page.getByText("Nothing of yours waits").waitFor({ timeout: 60_000 });
+});
+
+/** An experiment of so many trials at once; its number. */
+async function begin(entrypoint: string, trials: number): Promise<number> {
+  const searcher = { name: "random", metric: "loss", max_trials: trials, max_concurrent_trials: trials };
+  const config = { name: "waits", entrypoint, hyperparameters: { x: { type: "double", minval: 0, maxval: 1 } }, searcher, max_restarts: 0 };
+  return (await admin<{ number: number }>("POST", "/v1/experiments", { config })).number;
+}
