@@ -14,7 +14,7 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** A page: its head stays, its body scrolls. */
+/** A page: its head stays, its body scrolls, by keys too where nothing in it takes them. */
 export function Page({ title, name, aside, actions, tabs, fills, children }: PageProps) {
   const said = name ?? (typeof title === "string" ? title : "");
   useEffect(() => {
@@ -32,7 +32,7 @@ export function Page({ title, name, aside, actions, tabs, fills, children }: Pag
         </div>
         {tabs}
       </header>
-      <div className={fills ? css.filled : css.body}>{children}</div>
+      {fills ? <div className={css.filled}>{children}</div> : <div className={css.body} tabIndex={0}>{children}</div>}
     </div>
   );
 }
