@@ -63,7 +63,7 @@ class OutputReader:
         except OSError:
             return Cut((), 0), False
         is_full = len(data) == READ_BYTES
-        cut = cut_lines(data, is_last and not is_full, self._patience(now))
+        cut = cut_lines(data, is_last and not is_full, self._patience(now, is_full))
         return cut, is_full
 
     def take(self, cut: Cut, now: float) -> None:
@@ -88,8 +88,9 @@ class OutputReader:
         except OSError:
             return b""
 
-    def _patience(self, now: float) -> Patience:
+    def _patience(self, now: float, has_more: bool) -> Patience:
+        """How long to wait; the end of a line that a read has cut in two is there already, however old the file is."""
         return Patience(
             waits_for_state=now - self._shown_at < STATE_EVERY_S,
-            waits_for_end=now - self._grown_at < END_WAIT_S,
+            waits_for_end=has_more or now - self._grown_at < END_WAIT_S,
         )
