@@ -1,5 +1,6 @@
 """What every message is: a frozen model whose class names its subject. Neighbours: the families beside it, shared.bus which carries them."""
 
+import json
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 from uuid import UUID
 
@@ -14,6 +15,10 @@ class Record(BaseModel):
     """A part of a message. Unknown fields are ignored: within a version fields are only added."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
+
+    def as_json(self) -> dict[str, Any]:
+        """What its JSON text says, for columns: NaN and infinities are strings there too, where `model_dump` leaves numbers that Postgres refuses."""
+        return dict(json.loads(self.model_dump_json()))
 
 
 class Message(Record):

@@ -1,6 +1,5 @@
 """Models and versions as the registry last said them. Deleted ones are found by nobody."""
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
@@ -64,7 +63,7 @@ async def apply_model(
         "tags": list(changed.tags),
         "is_deleted": changed.deleted_at is not None,
         "version": changed.version,
-        "changed": json.loads(changed.model_dump_json()),
+        "changed": changed.as_json(),
     }
     statement = (
         upsert(model)
@@ -85,7 +84,7 @@ async def apply_version(
         "number": changed.number,
         "is_deleted": changed.deleted_at is not None,
         "version": changed.version,
-        "changed": json.loads(changed.model_dump_json()),
+        "changed": changed.as_json(),
     }
     statement = (
         upsert(model_version)

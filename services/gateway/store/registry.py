@@ -1,6 +1,5 @@
 """Code and instances: what other services say, as far as lists and names need it here."""
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +33,7 @@ INSTANCES = Cells(
 
 async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) -> bool:
     """Takes over a newer version; False for one already known."""
-    values = {"version": changed.version, "changed": json.loads(changed.model_dump_json())}
+    values = {"version": changed.version, "changed": changed.as_json()}
     statement = (
         upsert(instance)
         .values(id=changed.instance_id, **values)

@@ -1,6 +1,5 @@
 """Commands on models' versions. What a version is made of never changes; its stage, its aliases and what people write about it do."""
 
-import json
 from typing import TypeVar
 from uuid import UUID
 
@@ -67,8 +66,7 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
             "number": number,
             "checkpoint": checkpoint.id,
             "tags": list(message.tags),
-            # By its text: a dump keeps NaN and the infinities as numbers, which Postgres does not take.
-            "lineage": json.loads(made_of.model_dump_json()),
+            "lineage": made_of.as_json(),
             "created_at": unit.now,
             **message.model_dump(include={"name", "comment", "notes", "metadata", "signature", "by"}),
         },

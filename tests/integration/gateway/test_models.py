@@ -1,6 +1,7 @@
 """Models through the gateway, the registry standing in: what is ordered of it, and what is shown once it has answered."""
 
 import asyncio
+from math import inf
 from typing import Any
 
 import asyncpg
@@ -61,7 +62,7 @@ def version_changed(seeded: Seeded, version: int, number: int = 1, **more: Any) 
         "version_id": seeded.version if number == 1 else derived_id(seeded.version, number),
         "model_id": seeded.model, "model_name": name_of(seeded), "version": version, "number": number,
         "checkpoint_id": seeded.checkpoint, "name": "", "comment": "", "metadata": {}, "files": 1, "size_bytes": 3,
-        "lineage": {**ids, **made, "metrics": {"loss": 0.3 / number}}, "created_at": NOW, "by": "admin",
+        "lineage": {**ids, **made, "metrics": {"loss": 0.3 / number, "worst": inf}}, "created_at": NOW, "by": "admin",
     }  # fmt: skip
     return VersionChanged.model_validate(plain | more)
 
@@ -239,6 +240,7 @@ async def test_a_deleted_version_is_found_by_nobody_and_two_are_compared(
         return (await api.get(path)).status_code == wanted
 
     await eventually(lambda: status_is(200))
+    assert (await api.get(path)).json()["lineage"]["not_finite"] == {"worst": "infinity"}
     file = FileEntry(path="model.pt", size_bytes=3, sha256="a" * 64)
     view = CheckpointView.model_validate(
         {

@@ -1,5 +1,7 @@
 """Models and versions, and the collection that leaves them alone."""
 
+from math import inf
+
 import pytest
 
 from muster.errors import Conflict
@@ -47,7 +49,7 @@ async def refused(around: Platform, command: Command) -> str:
 async def test_a_version_says_where_it_comes_from(around: Platform) -> None:
     run = around.scheduler.grant(code_hash="a" * 64)
     await around.publish("searcher", wanted(run, code_hash="a" * 64))
-    await around.reports(run, 1, [validation(1, 10, loss=0.25, accuracy=0.9)])
+    await around.reports(run, 1, [validation(1, 10, loss=0.25, accuracy=0.9, worst=inf)])
     checkpoint = await save(around, run, 1, 10)
     model = await create_model(around, "digits")
     version = await create_version(around, model.model_id, checkpoint)
@@ -65,7 +67,7 @@ async def test_a_version_says_where_it_comes_from(around: Platform) -> None:
     assert (lineage.step, lineage.code_hash, lineage.metrics) == (
         10,
         "a" * 64,
-        {"loss": 0.25, "accuracy": 0.9},
+        {"loss": 0.25, "accuracy": 0.9, "worst": inf},
     )
     assert lineage.hyperparameters == {"lr": 0.1}
 
