@@ -13,7 +13,7 @@ from services.scheduler.pulse import Pulse
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.queries.foreseeing import with_starts
 from services.scheduler.queries.listing import page_of
-from services.scheduler.queries.outlook import outlook
+from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
 from services.scheduler.rulings.booking import Booking
 from services.scheduler.rulings.budgets import Budgets
@@ -93,7 +93,7 @@ class Queries:
         if found is None:
             raise NotFound(f"pool {query.pool}")
         here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]
-        return outlook(
+        return outlook_of(
             cluster, found, (ask.tenant, query.workspace), _pool_view(query.pool, found), tuple(here)
         )
 

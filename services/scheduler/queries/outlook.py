@@ -21,7 +21,7 @@ MOST = 1500
 """So many requests and groups of requests fit into one answer, workers beside them."""
 
 
-def outlook(
+def outlook_of(
     cluster: Cluster,
     pool: Pool,
     whose: tuple[TenantId, str],

@@ -5,7 +5,7 @@ import pytest
 from muster.errors import Rejected
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.queries import outlook as telling
-from services.scheduler.queries.outlook import outlook
+from services.scheduler.queries.outlook import outlook_of
 from shared.ids import WorkerId
 from shared.messages.plans import Outlook
 from shared.messages.pools import PoolView
@@ -26,7 +26,7 @@ VIEW = PoolView(
 
 def seen(world: World, tenant: int = 0, workspace: str = "Uncategorized") -> Outlook:
     pool = world.cluster.pools[POOL]
-    return outlook(world.cluster, pool, (tenant_id(tenant), workspace), VIEW, ())
+    return outlook_of(world.cluster, pool, (tenant_id(tenant), workspace), VIEW, ())
 
 
 def test_those_who_run_come_first_then_lines_of_those_who_wait():

@@ -110,6 +110,8 @@ export const PHONE = { width: 390, height: 844 };
 export async function barriers(of: Page): Promise<string[]> {
   // By the debugger's way in: the page's policy lets no foreign script run.
   if (!(await of.evaluate("'axe' in window"))) await of.evaluate(AXE);
+  // What has another size now says in the next frame whether it scrolls, and is drawn anew in the one after.
+  await of.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   return of.evaluate(`axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] }).then((found) => found.violations
     .map(({ id, nodes }) => ({ id, nodes: nodes.filter((one) => id !== "target-size" || !document.querySelector(one.target[0])?.closest("[data-plotted]")) }))
     .filter(({ nodes }) => nodes.length > 0)
