@@ -11,7 +11,6 @@ from uuid import UUID
 import grpc.aio
 import httpx
 import pytest
-from aiohttp import web
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, CheckpointId, TrialId
@@ -27,14 +26,12 @@ from shared.messages.checkpoints import (
 from shared.messages.files import (
     CodeFiles,
     CodeText,
-    Confirmed,
     ConfirmUpload,
     FileEntry,
     FileLink,
     GetCodeFiles,
     GetCodeText,
     GetUploadUrl,
-    UploadTarget,
 )
 from shared.messages.media import (
     GetMedia,
@@ -49,6 +46,7 @@ from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, Ser
 from shared.messages.models import CreateModel, CreateVersion, ModelChanged
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, seed
+from tests.integration.gateway.storing import Store, serve_store
 from tests.integration.gateway.test_bad_input import packed
 from tests.integration.gateway.test_experiments import CONFIG, next_command
 from tests.support.waiting import PATIENCE_S
@@ -57,48 +55,12 @@ CODE = packed(**{"train.py": b"print('hello')\n"})
 SHA256 = hashlib.sha256(CODE).hexdigest()
 
 
-class Store:
-    """An object store of one bucket, and the registry's knowledge of it."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, bytes] = {}
-        self.known: set[str] = set()
-        self.url = ""
-
-    async def put(self, request: web.Request) -> web.Response:
-        self.objects[request.match_info["key"]] = await request.read()
-        return web.Response()
-
-    async def get(self, request: web.Request) -> web.Response:
-        span = request.http_range
-        return web.Response(status=206, body=self.objects[request.match_info["key"]][span.start : span.stop])
-
-    def target(self, ask: Any, query: GetUploadUrl) -> UploadTarget:
-        known = query.sha256 in self.known
-        return UploadTarget(known=known, url=None if known else f"{self.url}/{query.sha256}")
-
-    def confirm(self, ask: Any, query: ConfirmUpload) -> Confirmed:
-        stored = self.objects[query.sha256]
-        assert hashlib.sha256(stored).hexdigest() == query.sha256 and len(stored) == query.size_bytes
-        self.known.add(query.sha256)
-        return Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
-
-
 @pytest.fixture
 async def store(others: Others) -> AsyncIterator[Store]:
-    found = Store()
-    app = web.Application(client_max_size=2**28)
-    app.router.add_put("/{key}", found.put)
-    app.router.add_get("/{key}", found.get)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    others.say(GetUploadUrl, found.target)
-    others.say(ConfirmUpload, found.confirm)
-    yield found
-    await runner.cleanup()
+    async with serve_store() as found:
+        others.say(GetUploadUrl, found.target)
+        others.say(ConfirmUpload, found.confirm)
+        yield found
 
 
 @pytest.fixture(scope="module")
