@@ -262,7 +262,8 @@ JOIN registry.runs r ON r.id = b.run
 JOIN registry.series s ON s.run = b.run AND s.last_step > b.step
 ORDER BY s.id
 """
-# Series by series (OFFSET keeps it so): of a table that grows by a thousand chunks a second Postgres knows too little, and read all of the day's to find forty's.
+# Series by series (OFFSET keeps it so). As one join it kept half a core busy beside a table that grew by a thousand chunks a second, and `web_live`
+# showed a point after 2.5 s; like this after 0.5.
 _CHUNKS = """
 SELECT w.series, c.first_step, c.last_step, c.body
 FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[], $6::bigint[]) AS w(series, day, boundary, rolled_up, first)
