@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from muster.runtime.isolation import give_way
+from shared.slices import SHORT_NS, ask_slices
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -63,7 +64,7 @@ class Command:
         directory: where it runs.
         user: a user's name to run as, when this process is root.
         dies_with_parent: the signal it gets when the thread that started it ends; None to outlive it.
-        niceness: how far it gives way to what else this machine computes, 0 to 19.
+        niceness: how far it gives way to what else this machine computes, 0 to 19; who gives way to nobody is let in soon, for a short while each time.
     """
 
     arguments: Sequence[str]
@@ -152,5 +153,7 @@ def _before_exec(command: Command, parent: int) -> Callable[[], None]:
             if os.getppid() != parent:
                 os._exit(1)
         give_way(command.niceness)
+        if not command.niceness:
+            ask_slices(SHORT_NS)
 
     return prepare

@@ -1,0 +1,39 @@
+"""Servers and services are let in soon, for a short while each time; what a worker starts, and what gives way, is not."""
+
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from deploy.embedded.processes import Command, run_to_end
+from shared.slices import SHORT_NS
+
+_OWN = """
+import ctypes, sys
+from shared.slices import USUAL_NS, ask_slices
+attributes = (ctypes.c_uint64 * 6)()
+def told():
+    ctypes.CDLL(None).syscall({"x86_64": 315, "aarch64": 275}[sys.argv[1]], 0, ctypes.byref(attributes), 48, 0)
+    print(attributes[3])
+told()
+ask_slices(USUAL_NS)
+told()
+"""
+
+
+def slices_of(folder: Path, niceness: int) -> list[int]:
+    """What a process is given that is started so, and what after it has asked for the usual."""
+    log = folder / f"{niceness}.log"
+    arguments = (sys.executable, "-c", _OWN, platform.machine())
+    command = Command(arguments, {"PYTHONPATH": ":".join(sys.path)}, log, folder, niceness=niceness)
+    assert run_to_end(command, 30.0) == 0, log.read_text()
+    return [int(line) for line in log.read_text().split()]
+
+
+def test_who_serves_takes_short_slices_and_what_it_starts_can_have_the_usual(tmp_path: Path) -> None:
+    serving, usual = slices_of(tmp_path, 0)
+    if usual == 0:
+        pytest.skip("this kernel lets nobody choose: it is older than 6.12")
+    assert serving == SHORT_NS < usual
+    assert slices_of(tmp_path, 5) == [usual, usual]
