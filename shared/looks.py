@@ -1,6 +1,6 @@
-"""Looking without a transaction: what a connection may see stands in its session, and is said anew only where the last look was another's.
+"""Statements without a transaction around: what a connection may see stands in its session, and is said anew only where the last was another's.
 
-Neighbour: `db`, whose pool these connections are of; they are told by Postgres itself to change nothing.
+Neighbour: `db`, whose pools these connections are of. Those for looks are told by Postgres itself to change nothing.
 """
 
 import re
@@ -39,7 +39,7 @@ class Looks:
 
     @asynccontextmanager
     async def of(self, view: Mapping[str, str]) -> AsyncIterator[AsyncConnection]:
-        """A connection on which each statement is a transaction by itself that sees `view` (settings by name) and changes nothing."""
+        """A connection on which each statement is a transaction by itself that sees `view` (settings by name)."""
         async with self._engine.connect() as connection:
             driver = driver_of(connection)
             try:

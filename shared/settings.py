@@ -40,7 +40,7 @@ class NatsSettings(Section):
 
 class PostgresSettings(Section):
     """The service's three logins: DDL, one tenant under row-level security, all tenants. `pool_size`: the most connections of each kind of use:
-    changes of a tenant, looks of a tenant, all tenants."""
+    transactions of a tenant, its single statements, its looks, all tenants."""
 
     owner_url: SecretStr
     tenant_url: SecretStr

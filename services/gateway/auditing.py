@@ -17,7 +17,7 @@ from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Facts, Origin, name_entity, render_record, seal_all
 from services.gateway.core.buckets import Bucket, Rate, take
 from services.gateway.store import audit as store
-from shared.bus import Unit
+from shared.bus import Word
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import MusterError
@@ -50,10 +50,10 @@ class Pen:
     code: str | None = None
     is_written: bool = False
 
-    def write(self, unit: Unit) -> None:
-        """Puts the record beside what the unit commits. A second unit of the call adds nothing."""
+    def write(self, word: Word) -> None:
+        """Puts the record beside what is committed. A second transaction of the call adds nothing."""
         if not self.is_written:
-            unit.alongside(store.APPEND, list(self.tenants), self._records())
+            word.alongside(store.APPEND, list(self.tenants), self._records())
 
     def written(self) -> None:
         """The transaction is committed."""

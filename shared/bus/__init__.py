@@ -14,7 +14,7 @@ from shared.bus.responder import Ask, Responder
 if TYPE_CHECKING:
     from shared.bus.consumer import Consumer
     from shared.bus.relay import Relay
-    from shared.bus.units import Unit, Units
+    from shared.bus.units import Unit, Units, Word
 
 __all__ = [
     "Ask",
@@ -27,9 +27,16 @@ __all__ = [
     "Responder",
     "Unit",
     "Units",
+    "Word",
 ]
 
-_OVER_A_DATABASE = {"Consumer": "consumer", "Relay": "relay", "Unit": "units", "Units": "units"}
+_OVER_A_DATABASE = {
+    "Consumer": "consumer",
+    "Relay": "relay",
+    "Unit": "units",
+    "Units": "units",
+    "Word": "units",
+}
 
 
 def __getattr__(name: str) -> object:

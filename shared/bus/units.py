@@ -53,20 +53,16 @@ class Publisher(Protocol):
     def hand_over(self, rows: list[OutboxRow]) -> None: ...
 
 
-class Unit:
-    """What a handler works in. Everything emitted is stored with the state, and published once the transaction is committed."""
+class Word:
+    """What is committed and told without a look at anything: messages, and what is written alongside, in one statement."""
 
-    def __init__(
-        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
-    ) -> None:
-        self.connection = connection
+    def __init__(self, tenant: TenantId | None, clock: Clock, schema: str) -> None:
         self._schema = schema
         self.tenant = tenant
         self.now: datetime = clock.now()
         self._clock = clock
         self._rows: list[OutboxRow] = []
         self._beside: list[_Statement] = []
-        self._last: list[Callable[[Unit], Awaitable[None]]] = []
         self._then: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
@@ -87,30 +83,12 @@ class Unit:
             raise Broken("a message was emitted without a tenant in a system transaction")
         self._rows += [self._row(message, whose, cause) for message in messages]
 
-    @asynccontextmanager
-    async def attempt(self) -> AsyncIterator[None]:
-        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
-        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then, self._beside)
-        before, emitted = [len(part) for part in parts], self._emitted.copy()
-        try:
-            async with self.connection.begin_nested():
-                yield
-        except BaseException:
-            for part, length in zip(parts, before, strict=True):
-                del part[length:]
-            self._emitted = emitted
-            raise
-
     def alongside(self, change: str, *arguments: object) -> None:
         """An INSERT or UPDATE, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
 
         It is carried out at the end, whether anything was emitted or not. Several see the tables as they were before all of them.
         """
         self._beside.append((change, arguments))
-
-    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
-        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
-        self._last.append(action)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
@@ -146,6 +124,35 @@ class Unit:
         return derived_id(cause.envelope.id, self._schema, self._emitted[cause.envelope.id])
 
 
+class Unit(Word):
+    """What a handler works in: a transaction. Everything emitted is stored with the state, and published once it is committed."""
+
+    def __init__(
+        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
+    ) -> None:
+        super().__init__(tenant, clock, schema)
+        self.connection = connection
+        self._last: list[Callable[[Unit], Awaitable[None]]] = []
+
+    @asynccontextmanager
+    async def attempt(self) -> AsyncIterator[None]:
+        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
+        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then, self._beside)
+        before, emitted = [len(part) for part in parts], self._emitted.copy()
+        try:
+            async with self.connection.begin_nested():
+                yield
+        except BaseException:
+            for part, length in zip(parts, before, strict=True):
+                del part[length:]
+            self._emitted = emitted
+            raise
+
+    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
+        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
+        self._last.append(action)
+
+
 class Units:
     """Opens units of work for one service."""
 
@@ -164,6 +171,16 @@ class Units:
     ) -> AbstractAsyncContextManager[Unit]:
         """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities), as `Database.tenant`."""
         return self._open(self._database.tenant(tenant, within), tenant)
+
+    @asynccontextmanager
+    async def word(self, tenant: TenantId, within: Mapping[str, str] | None = None) -> AsyncIterator[Word]:
+        """The same for what only tells: one statement at its end, which is a transaction by itself, and no connection before."""
+        word = Word(tenant, self._clock, self._schema)
+        yield word
+        faults.point(BEFORE_COMMIT)
+        async with self._database.saying(tenant, within) as connection:
+            await self._store(connection, word)
+        await self._committed(word)
 
     def system(self) -> AbstractAsyncContextManager[Unit]:
         """Over all tenants; each emitted message names its tenant."""
@@ -193,24 +210,23 @@ class Units:
             yield unit
             for last in unit._last:
                 await last(unit)
-            if unit._rows or unit._beside:
-                await self._store(connection, unit._rows, unit._beside)
+            await self._store(connection, unit)
             faults.point(BEFORE_COMMIT)
+        await self._committed(unit)
+
+    async def _committed(self, word: Word) -> None:
         faults.point(AFTER_COMMIT)
-        if unit._rows:
-            self._publisher.hand_over(unit._rows)
-        for action in unit._then:
+        if word._rows:
+            self._publisher.hand_over(word._rows)
+        for action in word._then:
             await _attempt(action)
 
-    async def _store(
-        self,
-        connection: AsyncConnection,
-        rows: list[OutboxRow],
-        beside: list[_Statement],
-    ) -> None:
-        statements = list(beside)
-        if rows:
-            statements.insert(0, (self._insert, _columns(rows)))
+    async def _store(self, connection: AsyncConnection, word: Word) -> None:
+        statements = list(word._beside)
+        if word._rows:
+            statements.insert(0, (self._insert, _columns(word._rows)))
+        if not statements:
+            return
         given = [argument for _, arguments in statements for argument in arguments]
         together = _together(tuple((change, len(arguments)) for change, arguments in statements))
         await Driver.of(connection).fetch(together, *given)

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import httpx
 
-from services.gateway.core.grants import Binding, Place, add_up
+from services.gateway.core.grants import Binding, Place, add_up, within
 from services.gateway.core.permissions import ROLES, Permission
 from services.gateway.core.tokens import RANDOM_BYTES, render_token
-from services.gateway.operations.call import Caller, check_permission, within
+from services.gateway.operations.call import Caller, check_permission
 from services.gateway.sign_in.authentication import Authenticator, Presented
 from shared.clock import SystemClock
 from shared.ids import TenantId

@@ -4,7 +4,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from services.gateway.core.permissions import ROLES, WIDE, Permission, Permissions
+from services.gateway.core.permissions import (
+    BINDINGS,
+    EXPERIMENTS,
+    MODELS,
+    ROLES,
+    WIDE,
+    Access,
+    Permission,
+    Permissions,
+)
+
+_KINDS = {
+    "experiments": EXPERIMENTS,
+    "models": MODELS,
+    "bindings": BINDINGS,
+    "limits": frozenset({Permission.CLUSTER_READ}),
+    "templates": frozenset({Permission.POLICY_MANAGE}),
+    "webhooks": frozenset({Permission.WEBHOOK_MANAGE}),
+}
+"""What row-level security narrows, with the permissions that say to where."""
 
 _EVERYTHING, _NOTHING = "", "-"
 
@@ -99,6 +118,19 @@ def add_up(bindings: Iterable[Binding], scope: Permissions | None = None) -> Gra
         for permission in counted if scope is None else counted & scope:
             held.setdefault(permission, set()).add(binding.place)
     return Grants({permission: frozenset(places) for permission, places in held.items()})
+
+
+def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
+    """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
+    asked = {
+        "experiments": Permission.EXPERIMENT_READ,
+        "models": Permission.MODEL_READ,
+        "templates": Permission.EXPERIMENT_READ,
+        "budgets": Permission.CLUSTER_READ,
+    }
+    if isinstance(needed, Permission):
+        asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
+    return {kind: places for kind, needs in asked.items() if (places := grants.within(needs))}
 
 
 def nearest_role(grants: Grants) -> str:

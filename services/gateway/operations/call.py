@@ -16,8 +16,8 @@ from muster.errors import MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
 from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
-from services.gateway.core.grants import Grants, Held, Place
-from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
+from services.gateway.core.grants import Grants, Held, Place, within
+from services.gateway.core.permissions import Access, Permission
 from services.gateway.limits.turns import Turns
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import Tails
@@ -28,22 +28,14 @@ from services.gateway.remembered.rendered import Rendered
 from services.gateway.settings import WebhookSection
 from services.gateway.sign_in.passwords import Passwords
 from services.gateway.sign_in.providers import Providers
-from shared.bus import Bus, Unit, Units
+from shared.bus import Bus, Unit, Units, Word
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import SITE, TenantId
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)
-_KINDS = {
-    "experiments": EXPERIMENTS,
-    "models": MODELS,
-    "bindings": BINDINGS,
-    "limits": frozenset({Permission.CLUSTER_READ}),
-    "templates": frozenset({Permission.POLICY_MANAGE}),
-    "webhooks": frozenset({Permission.WEBHOOK_MANAGE}),
-}
-"""What row-level security narrows, with the permissions that say to where."""
+W = TypeVar("W", bound=Word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +178,10 @@ class Call:
         """The same, for what is changed and announced; the call's audit record is committed with it."""
         return self._recorded(self.doors.units.tenant(self.tenant, self.within))
 
+    def word(self) -> AbstractAsyncContextManager[Word]:
+        """The same, for what is only announced or recorded."""
+        return self._recorded(self.doors.units.word(self.tenant, self.within))
+
     def unit_apart(self) -> AbstractAsyncContextManager[Unit]:
         """The same without the record, for what only prepares the change."""
         return self.doors.units.tenant(self.tenant, self.within)
@@ -209,9 +205,8 @@ class Call:
     async def record(self) -> None:
         """Commits the call's audit record by itself, unless it is committed already or there is none."""
         if (pen := self.pen) is not None and not pen.is_written:
-            units = self.doors.units
-            one = len(pen.tenants) == 1
-            async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
+            units, one = self.doors.units, len(pen.tenants) == 1
+            async with self._recorded(units.word(pen.tenants[0]) if one else units.system()):
                 pass
 
     def note(
@@ -240,11 +235,11 @@ class Call:
             self.pen.tenants += (tenant,)
 
     @asynccontextmanager
-    async def _recorded(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
-        async with opened as unit:
-            yield unit
+    async def _recorded(self, opened: AbstractAsyncContextManager[W]) -> AsyncIterator[W]:
+        async with opened as word:
+            yield word
             if self.pen is not None:
-                self.pen.write(unit)
+                self.pen.write(word)
         if self.pen is not None:
             self.pen.written()
 
@@ -271,19 +266,6 @@ class Call:
                 f"you may not do this in {place}; it takes the permission {needed} there",
                 hint="`muster whoami` shows your roles and where they count",
             )
-
-
-def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
-    """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
-    asked = {
-        "experiments": Permission.EXPERIMENT_READ,
-        "models": Permission.MODEL_READ,
-        "templates": Permission.EXPERIMENT_READ,
-        "budgets": Permission.CLUSTER_READ,
-    }
-    if isinstance(needed, Permission):
-        asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
-    return {kind: places for kind, needs in asked.items() if (places := grants.within(needs))}
 
 
 def check_permission(caller: Caller, needed: Permission | Access, names_object: bool) -> None:

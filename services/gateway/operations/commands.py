@@ -54,8 +54,8 @@ class Entity(Generic[R]):
 
 async def send(call: Call, command: Command) -> None:
     """Commits the command; from then on it is not lost."""
-    async with call.unit() as unit:
-        unit.emit(command)
+    async with call.word() as word:
+        word.emit(command)
 
 
 async def wait_for(

@@ -1,20 +1,29 @@
-"""Looks without a transaction: one connection goes from view to view, and shows each only what is its own."""
+"""Statements without a transaction around: one connection goes from view to view, and each sees and changes only what is its own."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
+from asyncpg import PostgresError
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from shared.bus import Units
+from shared.bus.units import OutboxRow
+from shared.clock import SystemClock
 from shared.db import Database
+from shared.ids import ExperimentId, TenantId
+from shared.messages.experiments import PauseExperiment
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 HERE, THERE = "aa", "bb"
+_QUOTA = text(
+    "INSERT INTO gateway.quota (tenant, workspace, changed_at, by) VALUES (:tenant, :workspace, now(), 'x')"
+)
 
 
 @pytest.fixture
@@ -24,12 +33,7 @@ async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
         async with database.system() as connection:
             await connection.execute(text("DELETE FROM gateway.quota"))
             for tenant, workspace in ((ONE, HERE), (ONE, THERE), (OTHER, HERE)):
-                await connection.execute(
-                    text(
-                        "INSERT INTO gateway.quota (tenant, workspace, changed_at, by) VALUES (:tenant, :workspace, now(), 'x')"
-                    ),
-                    {"tenant": tenant, "workspace": workspace},
-                )
+                await connection.execute(_QUOTA, {"tenant": tenant, "workspace": workspace})
         yield database
 
 
@@ -72,6 +76,54 @@ async def test_a_view_that_cannot_be_set_shows_nothing_of_the_one_before(databas
             raise AssertionError("it was opened")
     async with database.looking(OTHER) as connection:
         assert await _count(connection) == 1
+
+
+async def test_a_single_statement_changes_what_is_of_its_tenant_only(database: Database) -> None:
+    for tenant, expected in ((ONE, 2), (OTHER, 1), (ONE, 2)):
+        async with database.saying(tenant) as connection:
+            changed = await connection.execute(text("UPDATE gateway.quota SET by = 'said'"))
+            assert changed.rowcount == expected
+    with pytest.raises(DBAPIError, match="row-level security"):
+        async with database.saying(ONE) as connection:
+            await connection.execute(_QUOTA, {"tenant": OTHER, "workspace": THERE})
+
+
+class Hands:
+    """What a relay would publish."""
+
+    def __init__(self) -> None:
+        self.rows: list[OutboxRow] = []
+
+    def hand_over(self, rows: list[OutboxRow]) -> None:
+        self.rows.extend(rows)
+
+
+async def test_a_word_is_handed_over_once_it_stands_and_stands_whole_or_not_at_all(
+    database: Database,
+) -> None:
+    hands = Hands()
+    units = Units(database, hands, "gateway", SystemClock())
+    command = PauseExperiment(operation_id=UUID(int=7), experiment_id=ExperimentId(UUID(int=8)))
+    for tenant, stands in ((ONE, True), (OTHER, False)):
+        try:
+            async with units.word(TenantId(ONE)) as word:
+                word.emit(command)
+                word.alongside(
+                    "INSERT INTO gateway.quota (tenant, workspace, changed_at, by) VALUES ($1, 'cc', now(), 'x')",
+                    tenant,
+                )
+                assert not hands.rows
+        except PostgresError:
+            assert not stands
+        async with database.system() as connection:
+            stored = await connection.scalars(
+                text("SELECT id FROM gateway.outbox WHERE tenant = :one"), {"one": ONE}
+            )
+        assert [row.id for row in hands.rows] == list(stored)
+        assert len(hands.rows) == int(stands)
+        hands.rows.clear()
+        async with database.system() as connection:
+            await connection.execute(text("DELETE FROM gateway.outbox WHERE tenant = :one"), {"one": ONE})
 
 
 async def test_a_connection_that_was_lost_is_made_anew_with_its_view(database: Database) -> None:
