@@ -55,6 +55,7 @@ from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
+from shared.garbage import collect_rarely
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.loops import repeat
 from shared.process import Process
@@ -70,6 +71,8 @@ _log = structlog.get_logger()
 
 async def compose(settings: GatewaySettings, process: Process) -> None:
     """Opens everything the gateway needs, then its doors."""
+    # What is shown and remembered is many records, and few circles.
+    collect_rarely()
     own, clock = settings.gateway, SystemClock()
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from muster.errors import Transient
 from services.gateway.operations.call import Caller
-from services.gateway.remembered.together import Together
+from services.gateway.remembered.together import AHEAD_S, Together
 from services.gateway.store import quotas
 from shared.clock import Clock
 from shared.db import Database
@@ -41,10 +41,12 @@ class Allowances:
         return {name: rate for name, rate in rates.items() if name in ("", workspace)}
 
     async def _rates(self, tenant: TenantId) -> Mapping[str, float]:
-        known = self._known.get(tenant)
-        if known is not None and known.until_s > self._clock.monotonic():
-            return known.rates
-        return await self._reading.once(tenant, lambda: self._read(tenant))
+        known, now_s = self._known.get(tenant), self._clock.monotonic()
+        if known is None or known.until_s <= now_s:
+            return await self._reading.once(tenant, lambda: self._read(tenant))
+        if known.until_s <= now_s + AHEAD_S:
+            self._reading.begin(tenant, lambda: self._read(tenant))
+        return known.rates
 
     async def _read(self, tenant: TenantId) -> Mapping[str, float]:
         known = self._known.get(tenant)

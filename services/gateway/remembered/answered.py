@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
-from services.gateway.remembered.together import Together
+from services.gateway.remembered.together import AHEAD_S, Together
 from shared.clock import Clock
 from shared.ids import TenantId
 from shared.messages.base import Query
@@ -52,13 +52,22 @@ class Answered:
             keeps: whether an answer may be said again.
         """
         key = (tenant, question.TYPE, question.to_bytes())
-        said = self._said.get(key)
-        if said is not None and said.until_s > self._clock.monotonic():
-            return cast(R, said.answer)
-        answer = cast(R, await self._asking.once(key, lambda: self._bus.ask(question, tenant, timeout_s)))
-        if keeps(answer):
+        said, now_s = self._said.get(key), self._clock.monotonic()
+
+        async def ask() -> R:
+            answer = await self._bus.ask(question, tenant, timeout_s)
+            self._keep(key, answer, keeps(answer))
+            return answer
+
+        if said is None or said.until_s <= now_s:
+            return cast(R, await self._asking.once(key, ask))
+        if said.until_s <= now_s + AHEAD_S:
+            self._asking.begin(key, ask)
+        return cast(R, said.answer)
+
+    def _keep(self, key: _Key, answer: BaseModel, is_kept: bool) -> None:
+        self._said.pop(key, None)
+        if is_kept:
             self._said[key] = _Said(answer, self._clock.monotonic() + REMEMBERED_S)
-            self._said.move_to_end(key)
             if len(self._said) > _MOST:
                 self._said.popitem(last=False)
-        return answer

@@ -14,7 +14,7 @@ from services.gateway.core.grants import Binding, Held, add_up
 from services.gateway.core.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.core.tokens import hash_token, is_session, is_token
 from services.gateway.operations.call import Caller
-from services.gateway.remembered.together import Together
+from services.gateway.remembered.together import AHEAD_S, Together
 from services.gateway.sign_in.file import CertificateSection
 from services.gateway.sign_in.providers import Providers
 from services.gateway.sign_in.refusals import Unauthenticated
@@ -86,9 +86,11 @@ class Authenticator:
         if text is None:
             raise Unauthenticated("no_token")
         hashed = hash_token(self._pepper, text)
-        known = self._known.get(hashed)
-        if known is None or known.until_s <= self._clock.monotonic():
+        known, now_s = self._known.get(hashed), self._clock.monotonic()
+        if known is None or known.until_s <= now_s:
             known = await self._looking_up.once(hashed, lambda: self._known_anew(shown.bearer, text, hashed))
+        elif known.until_s <= now_s + AHEAD_S:
+            self._looking_up.begin(hashed, lambda: self._known_anew(shown.bearer, text, hashed))
         expires_at = known.caller.expires_at
         if expires_at is not None and expires_at <= self._clock.now():
             caller = known.caller

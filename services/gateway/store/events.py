@@ -30,17 +30,20 @@ class NewEvent:
 
 
 async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
-    """Taken before anything is projected: positions then rise in the order of commits, and replicas cannot deadlock."""
-    driver = Driver.of(connection)
-    if not await driver.fetch(_LOCK, tenant):
-        await driver.fetch(_BEGIN, tenant)
-        await driver.fetch(_LOCK, tenant)
+    """Taken before anything is projected: what is found known stays so until the end of the transaction, and replicas cannot deadlock.
+
+    The counter's row is taken by `append_events` alone, right before the end: creates wait for that too.
+    """
+    await Driver.of(connection).fetch(_LOCK, f"muster:feed:{tenant}")
 
 
 async def append_events(
     connection: AsyncConnection, tenant: UUID, now: datetime, events: Sequence[NewEvent]
 ) -> tuple[int, bool]:
-    """Appends under the feed's lock; returns the last position, and whether the tenant has webhooks that are sent to."""
+    """Appends under the feed's lock; returns the last position, and whether the tenant has webhooks that are sent to.
+
+    Positions rise in the order of commits: the counter's row is held until then.
+    """
     rows = await Driver.of(connection).fetch(
         _APPEND,
         tenant,
@@ -156,11 +159,11 @@ async def sweep(
 
 
 _REFUSAL = text_of(select(operation).where(operation.c.id == bindparam("id")))
-_LOCK = "SELECT FROM gateway.counter WHERE tenant = $1 FOR UPDATE"
-_BEGIN = "INSERT INTO gateway.counter (tenant, experiments, events) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING"
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 _APPEND = """
 WITH given AS (
-    UPDATE gateway.counter SET events = events + $3 WHERE tenant = $1 RETURNING events - $3 AS before
+    INSERT INTO gateway.counter AS known (tenant, experiments, events) VALUES ($1, 0, $3)
+    ON CONFLICT (tenant) DO UPDATE SET events = known.events + $3 RETURNING events - $3 AS before
 )
 INSERT INTO gateway.event (tenant, position, at, kind, change, entity, experiment, version, resource)
 SELECT $1, given.before + e.place, $2, e.kind, e.change, e.entity, e.experiment, e.version, e.resource::json

@@ -44,6 +44,8 @@ _BY_ID = text_of(select(experiment).where(experiment.c.id == bindparam("id")))
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 _MARK = literal_column("gateway.experiment.xmin", BigInteger).label("mark")
 """The transaction that last changed the row."""
+_IDS = any_(bindparam("ids", type_=ARRAY(Uuid)))
+_BY_IDS = text_of(select(*_LISTED, _MARK).where(experiment.c.id == _IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +198,9 @@ async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archi
     return (await connection.execute(query.order_by(experiment.c.number.desc()))).scalars().all()
 
 
-async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Row[Any]]:
-    """As they are listed, with their marks, in no order."""
-    wanted = experiment.c.id == any_(bindparam("ids", list(ids), type_=ARRAY(Uuid)))
-    query: Select[Any] = select(*_LISTED, _MARK)
-    rows: Sequence[Row[Any]] = (await connection.execute(query.where(wanted))).all()
-    return rows
+async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Found]:
+    """As they are listed, with their marks, in no order. Hot: of a page, whatever has changed since it was shown."""
+    return [Found(row) for row in await Driver.of(connection).fetch(_BY_IDS, list(ids))]
 
 
 async def save_labels(connection: AsyncConnection, experiment_id: UUID, labels: Sequence[str]) -> None:

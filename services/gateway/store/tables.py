@@ -25,7 +25,7 @@ counter = Table(
     Column("experiments", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
 )
-"""One row a tenant; locking it gives running numbers without gaps, and events whose order is that of their commits."""
+"""One row a tenant; changing it gives running numbers without gaps, and events whose order is that of their commits. Held for as short as can be: both wait for it."""
 
 experiment = Table(
     "experiment",

@@ -1,5 +1,6 @@
 """The same question is asked once in a while; what was refused, or is not to be kept, is asked again."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -45,6 +46,24 @@ async def test_the_same_question_of_the_same_tenant_is_asked_once_in_two_seconds
     assert [one.warnings[0] for one in said] == ["first", "first", "other's", "of the site", "first"]
     owner.now_s = REMEMBERED_S
     assert (await answered.ask(ONE, DEFAULT_TENANT, 1.0)).warnings == ("later",)
+
+
+async def test_who_asks_shortly_before_an_answer_is_old_has_it_asked_anew_and_waits_for_nothing() -> None:
+    owner = Owner(accepted("first"), accepted("second"), Rejected("wrong", "it is wrong now"))
+    answered = Answered(owner, owner)  # type: ignore[arg-type]
+
+    async def said_at(now_s: float) -> tuple[str, ...]:
+        owner.now_s = now_s
+        found = await answered.ask(ONE, DEFAULT_TENANT, 1.0)
+        await asyncio.sleep(0)
+        return found.warnings
+
+    assert [await said_at(0.0), await said_at(1.0), await said_at(1.9)] == [("first",)] * 3
+    assert [await said_at(2.1), await said_at(3.3), await said_at(3.8)] == [("second",)] * 3
+    assert not owner.answers, "nobody asked again"
+    owner.answers.append(Rejected("wrong", "it is wrong now"))
+    with pytest.raises(Rejected):
+        await said_at(3.9)
 
 
 async def test_a_refusal_is_not_remembered() -> None:
