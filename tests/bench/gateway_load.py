@@ -3,9 +3,12 @@ others that sends twenty times what it may.
 
 Everything shares the machine: the senders, the servers, the services and the trainings. Rates double until one is too high, and then come as near to
 it as `FINEST`. A piece leaves nothing to the next: what it created is ended, and the next begins when the platform has come to rest.
+
+`GATEWAY_RATES=25,50` takes pieces at those rates alone, for who looks for where time goes.
 """
 
 import math
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +31,9 @@ RESTING_CORES, LOOK_S, REST_S = 0.2, 2.0, 120.0
 """Between pieces the platform is waited for until it takes no more than this; the trainings are not it."""
 MOST_MS = 50.0
 PAIRS, LIMIT, CALM_TENANTS, CALM_RATE, HOT_TIMES = 5, 25.0, 3, 20.0, 20
+"""`LIMIT` is each tenant's own rate, of all its requests: what is let through of the hot one's is of the mix, as what it sends. Rates of the site, by reads and
+writes, would let through as many writes as reads: at 25 of each seven times as many writes as the mix has."""
+UNBOUND = {"READS_PER_S": "100000", "WRITES_PER_S": "100000"}
 TRAINING: dict[str, Any] = {
     "name": "training",
     "entrypoint": "python3 throughput.py",
@@ -47,10 +53,12 @@ def measure(report: Report) -> Figures:
         limit_per_tenant=LIMIT, calm_tenants=CALM_TENANTS, calm_rate=CALM_RATE, hot_rate=LIMIT * HOT_TIMES,
     )  # fmt: skip
     # Rates of requests bound what a tenant sends: here the machine is to.
-    with platform(2, READS_PER_S="100000", WRITES_PER_S="100000") as bench:
+    with platform(2, **UNBOUND) as bench:
         _train(bench.client)
+        if rates := os.environ.get("GATEWAY_RATES"):
+            return _pieces(report, bench, _traffic(bench.client), [float(rate) for rate in rates.split(",")])
         highest, at_highest = _search(report, bench, _traffic(bench.client))
-    with platform(2, READS_PER_S=str(LIMIT), WRITES_PER_S=str(LIMIT)) as bench:
+    with platform(2, **UNBOUND) as bench:
         _train(bench.client)
         shift, refused = _shift(report, bench)
     report.check("errors_5xx", 0, at_highest.count("5", "0"))
@@ -61,6 +69,17 @@ def measure(report: Report) -> Figures:
         "sender_cores": at_highest.cpu_s / SECONDS,
         "hot_tenant_shift": shift,
     }
+
+
+def _pieces(report: Report, bench: Platform, traffic: Traffic, rates: Sequence[float]) -> Figures:
+    """The p99 at each of the rates, in milliseconds."""
+    send(replace(traffic, rate_per_s=FIRST_RATE, seconds=3.0))  # caches
+    found: Figures = {}
+    for number, rate in enumerate(rates):
+        _rest(report, bench, traffic)
+        seen = _piece(report, bench, replace(traffic, rate_per_s=rate, seed=number))
+        found[f"p99_ms_{number}_at_{rate:.0f}"] = percentile(seen.ms or [math.inf], 0.99)
+    return found
 
 
 def _search(report: Report, bench: Platform, traffic: Traffic) -> tuple[float, Seen]:
@@ -119,7 +138,9 @@ def _shift(report: Report, bench: Platform) -> tuple[float, int]:
         *beside, of_hot = send(*(replace(one, seed=pair) for one in (*calm, hot)))
         ratios.append(_p99(beside) / _p99(alone))
         refused += of_hot.count("429")
-        report.say(f"pair {pair + 1}: p99 {ratios[-1]:.2f} times; the hot tenant was told {of_hot.statuses}")
+        report.say(
+            f"pair {pair + 1}: p99 {_p99(alone):.1f} ms alone, {_p99(beside):.1f} beside, {ratios[-1]:.2f} times; the hot tenant was told {of_hot.statuses}"
+        )
     return median(ratios) - 1, refused
 
 
@@ -130,6 +151,8 @@ def _p99(seen: Sequence[Seen]) -> float:
 def _tenants(bench: Platform, count: int) -> list[Client]:
     known = sum(1 for _ in bench.client.tenants.list())
     made = [bench.client.tenants.create(f"tenant-{known + number}") for number in range(count)]
+    for one in made:
+        bench.client.quotas.set(tenant=one.name, requests_per_s=LIMIT)
     return [connect(Address(bench.client.address.url, each.secret, "")) for each in made]
 
 
