@@ -49,20 +49,21 @@ class Database:
 
     @asynccontextmanager
     async def tenant(
-        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
+        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None, first: str = ""
     ) -> AsyncIterator[AsyncConnection]:
         """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error.
 
         Args:
             within: what further narrows the rows, by the setting that policies of the service's tables read: hexadecimal digits and `,/-`.
+            first: a statement of ours without arguments, such as a lock that is taken before anything is looked at.
         """
+        # In one message with the BEGIN: a statement of its own would be a round trip of every transaction.
         if tenant == SITE and not within:
-            async with self.system() as connection:
+            async with _transaction(self._system, f"BEGIN; {first}") as connection:
                 yield connection
             return
-        # Its digits, in one message with the BEGIN: a statement of its own would be a round trip of every transaction.
-        begin = f"BEGIN; {settings_of({'tenant': tenant.hex, **(within or {})}, 'LOCAL')}"
-        async with _transaction(self._tenant, begin) as connection:
+        view = settings_of({"tenant": tenant.hex, **(within or {})}, "LOCAL")
+        async with _transaction(self._tenant, f"BEGIN; {view}; {first}") as connection:
             yield connection
 
     @asynccontextmanager

@@ -39,19 +39,19 @@ Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Projections:
-    """One method per kind of event; each batch is one tenant's."""
+    """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
 
     feed: Feed
     wake_sender: Callable[[], None]
     deletions: Deletions
     _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
-    """What goes into the feed at the end of each unit of work; those that are here hold their tenant's lock."""
+    """What goes into the feed at the end of each unit of work."""
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
     ) -> None:
         """The state, progress and best of experiments."""
-        _, told = await self._begin(unit)
+        _, told = self._begin(unit)
         for applied in await projections.apply_experiments(unit.connection, _messages(batch)):
             message = applied.message
             name = name_of("experiment", "changed", applied.before, message.state)
@@ -65,7 +65,7 @@ class Projections:
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
     ) -> None:
         """The state and values of trials."""
-        tenant, told = await self._begin(unit)
+        tenant, told = self._begin(unit)
         for applied in await projections.apply_trials(unit.connection, tenant, _messages(batch)):
             message = applied.message
             name = name_of("trial", "changed", applied.before, message.state)
@@ -73,7 +73,7 @@ class Projections:
 
     async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
         """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
-        tenant, told = await self._begin(unit)
+        tenant, told = self._begin(unit)
         state = "ended" if change == "ended" else "granted"
         for applied in await projections.apply_runs(unit.connection, tenant, _messages(batch), state):
             message = applied.message
@@ -83,14 +83,14 @@ class Projections:
 
     async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         """Checkpoints go into the feed only; who lists them asks the registry."""
-        _, told = await self._begin(unit)
+        _, told = self._begin(unit)
         for message in _messages(news(batch)):
             entity, name = message.checkpoint_id, f"checkpoint.{change}"
             told.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
 
     async def on_model_changed(self, unit: Unit, batch: list[Delivery[ModelChanged]]) -> None:
         """Models by name."""
-        tenant, told = await self._begin(unit)
+        tenant, told = self._begin(unit)
         for message in _messages(batch):
             if (applied := await models.apply_model(unit.connection, tenant, message)) is None:
                 continue
@@ -100,7 +100,7 @@ class Projections:
 
     async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
         """Model versions by number."""
-        tenant, told = await self._begin(unit)
+        tenant, told = self._begin(unit)
         for message in _messages(batch):
             if (applied := await models.apply_version(unit.connection, tenant, message)) is None:
                 continue
@@ -110,7 +110,7 @@ class Projections:
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
         """What experiments have in the queue, for lists and for whoever waits for a change."""
-        _, told = await self._begin(unit)
+        _, told = self._begin(unit)
         for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             told.append(
@@ -130,35 +130,34 @@ class Projections:
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
-        _, told = await self._begin(unit)
+        _, told = self._begin(unit)
         for message in _messages(news(batch)):
             told.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
 
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
         """Machines, which belong to no tenant: the site's feed tells of them."""
-        told = await self._gather(unit)
+        told = self._gather(unit)
         for message in _messages(batch):
             if await registry.apply_instance(unit.connection, message):
                 told.append(_event("instance", "changed", message.instance_id, None, message, None))
 
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
         """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
-        told = await self._gather(unit)
+        told = self._gather(unit)
         for message in _messages(news(batch)):
             pool = derived_id(SITE, "pool", message.pool)
             told.append(_event("provider", "changed", pool, None, message, None))
 
-    async def _begin(self, unit: Unit) -> tuple[TenantId, list[NewEvent]]:
-        """Takes the feed's lock before anything else of the tenant, in every handler alike; returns whose it is, and where what is to be told is gathered."""
+    def _begin(self, unit: Unit) -> tuple[TenantId, list[NewEvent]]:
+        """Whose it is, and where what is to be told is gathered."""
         tenant = _tenant(unit)
         if tenant == SITE:
             raise Broken("an event of a tenant's entity came without its tenant")
-        return tenant, await self._gather(unit)
+        return tenant, self._gather(unit)
 
-    async def _gather(self, unit: Unit) -> list[NewEvent]:
-        """Takes the lock of the unit's feed, once; what is gathered here is told at the unit's end."""
+    def _gather(self, unit: Unit) -> list[NewEvent]:
+        """What is gathered here is told at the unit's end."""
         if unit not in self._told:
-            await events.lock_feed(unit.connection, _tenant(unit))
             self._told[unit] = []
             unit.at_end(self._tell)
         return self._told[unit]

@@ -139,9 +139,9 @@ def _consume(process: Process, bus: Bus, units: Units, handlers: Handlers) -> No
     async def stop() -> None:
         stopping.set()
 
-    events = Consumer(bus, units, "gateway", handlers, pace=PACE)
+    projecting = Consumer(bus, units.beginning(events.feed_lock), "gateway", handlers, pace=PACE)
     commands = Consumer(bus, units, "gateway", republishing("gateway"))
-    process.start("events", lambda: events.run(stopping), stop)
+    process.start("events", lambda: projecting.run(stopping), stop)
     process.start("commands", lambda: commands.run(stopping), stop)
 
 

@@ -154,9 +154,21 @@ class Unit(Word):
 
 
 class Units:
-    """Opens units of work for one service."""
+    """Opens units of work for one service.
 
-    def __init__(self, database: Database, publisher: Publisher, schema: str, clock: Clock) -> None:
+    Args:
+        first: the statement of ours that each unit of a tenant begins with (`Database.tenant`).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        publisher: Publisher,
+        schema: str,
+        clock: Clock,
+        first: Callable[[TenantId], str] = lambda _: "",
+    ) -> None:
+        self._first = first
         self._database = database
         self._publisher = publisher
         self._schema = schema
@@ -166,11 +178,15 @@ class Units:
             " SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[])"
         )
 
+    def beginning(self, first: Callable[[TenantId], str]) -> "Units":
+        """Units of the same service, each of which begins with that statement of its tenant."""
+        return Units(self._database, self._publisher, self._schema, self._clock, first)
+
     def tenant(
         self, tenant: TenantId, within: Mapping[str, str] | None = None
     ) -> AbstractAsyncContextManager[Unit]:
         """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities), as `Database.tenant`."""
-        return self._open(self._database.tenant(tenant, within), tenant)
+        return self._open(self._database.tenant(tenant, within, self._first(tenant)), tenant)
 
     @asynccontextmanager
     async def word(self, tenant: TenantId, within: Mapping[str, str] | None = None) -> AsyncIterator[Word]:

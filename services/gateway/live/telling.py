@@ -13,7 +13,7 @@ from shared.ids import TenantId
 async def tell(
     unit: Unit, tenant: TenantId, told: Sequence[NewEvent], feed: Feed, wake_sender: Callable[[], None]
 ) -> None:
-    """Appends events; the feed's lock is held already (`events.lock_feed`)."""
+    """Appends events; the feed's lock is held already (`events.feed_lock`)."""
     if not told:
         return
     last, is_heard = await events.append_events(unit.connection, tenant, unit.now, told)

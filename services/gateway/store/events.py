@@ -29,12 +29,17 @@ class NewEvent:
     name: str | None = None
 
 
-async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
-    """Taken before anything is projected: what is found known stays so until the end of the transaction, and replicas cannot deadlock.
+def feed_lock(tenant: UUID) -> str:
+    """The statement that is taken before anything is projected: what is found known stays so until the end of the transaction, and replicas cannot deadlock.
 
     The counter's row is taken by `append_events` alone, right before the end: creates wait for that too.
     """
-    await Driver.of(connection).fetch(_LOCK, f"muster:feed:{tenant}")
+    return f"SELECT pg_advisory_xact_lock(hashtextextended('muster:feed:{tenant}', 0))"
+
+
+async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
+    """The same, within a transaction that has begun."""
+    await Driver.of(connection).run(feed_lock(tenant))
 
 
 async def append_events(
@@ -159,7 +164,6 @@ async def sweep(
 
 
 _REFUSAL = text_of(select(operation).where(operation.c.id == bindparam("id")))
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 _APPEND = """
 WITH given AS (
     INSERT INTO gateway.counter AS known (tenant, experiments, events) VALUES ($1, 0, $3)

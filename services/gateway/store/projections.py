@@ -1,6 +1,6 @@
 """What searcher and scheduler last said of experiments, trials and runs: one statement for whatever number of them, run beneath SQLAlchemy.
 
-Whoever projects holds the tenant's lock of the feed (`events.lock_feed`), so that what a statement finds known is what its changes are compared with.
+Whoever projects holds the tenant's lock of the feed (`events.feed_lock`), so that what a statement finds known is what its changes are compared with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

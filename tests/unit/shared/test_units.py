@@ -56,7 +56,7 @@ class NoConnection:
 
 class NoDatabase:
     @asynccontextmanager
-    async def tenant(self, _: object, __: object = None) -> AsyncIterator[Any]:
+    async def tenant(self, _: object, __: object = None, ___: str = "") -> AsyncIterator[Any]:
         yield NoConnection()
 
 
