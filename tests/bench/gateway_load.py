@@ -76,7 +76,7 @@ def _pieces(report: Report, bench: Platform, traffic: Traffic, rates: str) -> Fi
     send(replace(traffic, rate_per_s=FIRST_RATE, seconds=3.0))  # caches
     found: Figures = {}
     for number, rate in enumerate(map(float, rates.split(","))):
-        _rest(report, bench, traffic)
+        _clear(report, bench, traffic)
         seen = _piece(report, bench, replace(traffic, rate_per_s=rate, seed=number))
         found[f"p99_ms_{number}_at_{rate:.0f}"] = percentile(seen.ms or [math.inf], 0.99)
     return found
@@ -86,7 +86,7 @@ def _search(report: Report, bench: Platform, traffic: Traffic) -> Figures:
     highest, at_highest, rate, too_high = 0.0, Seen([0.0], {}, 0.0, {}), FIRST_RATE, math.inf
     send(replace(traffic, rate_per_s=FIRST_RATE, seconds=3.0))  # caches
     while too_high - highest > FINEST:
-        _rest(report, bench, traffic)
+        _clear(report, bench, traffic)
         seen = _piece(report, bench, replace(traffic, rate_per_s=rate, seed=int(rate)))
         if percentile(seen.ms or [math.inf], 0.99) <= MOST_MS and not seen.count("4", "5", "0"):
             highest, at_highest = rate, seen
@@ -117,13 +117,18 @@ def _piece(report: Report, bench: Platform, traffic: Traffic) -> Seen:
     return seen
 
 
-def _rest(report: Report, bench: Platform, traffic: Traffic) -> None:
+def _clear(report: Report, bench: Platform, traffic: Traffic) -> None:
     """Ends what pieces have created, and waits until nothing of it is worked on any more."""
     kept = set(traffic.known)
     for one in list(bench.client.experiments.list(states=["active", "submitted"])):
         if one.name == WAITING["name"] and str(one.id) not in kept:
             with suppress(MusterError):  # it has ended by itself meanwhile
                 bench.client.experiments.kill(one.id)
+    _rest(report, bench)
+
+
+def _rest(report: Report, bench: Platform) -> None:
+    """Waits until the platform has come to rest."""
     end, cores = time.monotonic() + REST_S, math.inf
     while cores > RESTING_CORES and time.monotonic() < end:
         before = sum(spent_s(bench).values())
@@ -139,7 +144,9 @@ def _shift(report: Report, bench: Platform, pairs: int) -> Figures:
     (hot,) = (replace(_traffic(one), rate_per_s=LIMIT * HOT_TIMES) for one in _tenants(bench, 1))
     found, refused = [], 0
     for pair in range(pairs):
+        _rest(report, bench)
         alone = send(*(replace(one, seed=pair) for one in calm))
+        _rest(report, bench)
         *beside, of_hot = send(*(replace(one, seed=pair) for one in (*calm, hot)))
         found.append((_p99(alone), _p99(beside)))
         refused += of_hot.count("429")
