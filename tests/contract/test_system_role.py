@@ -101,10 +101,17 @@ PAST_THE_CALL = {
 
 
 def test_operations_see_what_their_caller_may_see_and_nothing_past_it() -> None:
-    """A look or a transaction opened otherwise than by `Call.connection`, `Call.transaction` or `Call.unit` is not narrowed to the caller's workspaces (decision 0128)."""
+    """A look or a transaction opened otherwise than by `Call.connection`, `Call.word`, `Call.transaction` or `Call.unit` is not narrowed to the caller's workspaces (decision 0128)."""
+    ways = (
+        "database.tenant(",
+        "database.looking(",
+        "database.saying(",
+        "units.tenant(",
+        "units.word(",
+    )
     found = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "services/gateway/operations").rglob("*.py")
-        if any(way in path.read_text() for way in ("database.tenant(", "database.looking(", "units.tenant("))
+        if any(way in path.read_text() for way in ways)
     }
     assert found == set(PAST_THE_CALL)
