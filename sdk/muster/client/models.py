@@ -840,6 +840,35 @@ class Export(Resource):
     next_cursor: str | None = Field(default=None, description="There are more files.")
 
 
+class ExperimentGrouping(StrEnum):
+    """What experiments are gathered by, under its name in filters."""
+
+    OWNER = "owner"
+    WORKSPACE = "workspace"
+    PROJECT = "project"
+    STATE = "state"
+    SEARCHER = "searcher"
+    METRIC = "metric"
+    LABELS = "labels"
+
+
+class ExperimentGroup(Resource):
+    """The experiments that have one value."""
+
+    value: str | None = Field(description="None: of those that have none.")
+    count: int = Field(description="An experiment with several labels counts under each.")
+    states: dict[str, int] = Field(
+        description="How many of them are in which state; states of none are left out."
+    )
+
+
+class ExperimentGroupPage(Resource):
+    """A page of groups in the order of their values, that of none last."""
+
+    items: list[ExperimentGroup]
+    next_cursor: str | None = None
+
+
 class LineageKind(StrEnum):
     """What stands in the graph."""
 

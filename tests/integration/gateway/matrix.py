@@ -85,6 +85,7 @@ REQUIRED: dict[str, Values] = {
     "GetUsage": {"by": "tenant"},
     "GrantRole": {"role": "viewer", "user": "x"},
     "LabelExperiments": {"experiments": ["1"], "add": ["x"]},
+    "ListExperimentGroups": {"by": "owner"},
     "LinkIdentity": {"provider": "x", "subject": "x"},
     "PreviewExperiments": {"filter": "number = 0"},
     "RecordModelUse": {"kind": "inference", "reference": "x"},

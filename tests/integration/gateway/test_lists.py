@@ -1,5 +1,6 @@
 """Lists that are filtered and sorted: the database chooses as the same expressions choose of what is shown, whatever the page's size."""
 
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from services.gateway.api import (
     webhooks,
 )
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
+from services.gateway.api.grouping import ExperimentGrouping
 from services.gateway.api.trials import ListTrialsRequest, Trial
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages
@@ -89,6 +91,28 @@ async def test_the_database_chooses_as_the_words_say(api: httpx.AsyncClient, sev
         for limit in (2, 200):
             found = await walk(api, "/v1/experiments", limit, filter=filter_, sort=sort)
             assert [one["number"] for one in found] == meant, (filter_, sort, limit)
+
+
+async def test_groups_count_what_the_list_shows(api: httpx.AsyncClient, several: None) -> None:
+    for filter_ in ("", "name contains list- and not labels contains two"):
+        every = await walk(api, "/v1/experiments", 200, filter=filter_)
+        for by in ExperimentGrouping:
+            meant: dict[str | None, Counter[str]] = defaultdict(Counter)
+            for one in every:
+                for value in (one["labels"] or [None]) if by is ExperimentGrouping.LABELS else [one[by]]:
+                    meant[value][one["state"]] += 1
+            for limit in (1, 200):
+                found = await walk(api, "/v1/experiment-groups", limit, by=by, filter=filter_)
+                assert {group["value"]: group["states"] for group in found} == meant, (by, filter_, limit)
+                assert [group["count"] for group in found] == [
+                    sum(group["states"].values()) for group in found
+                ]
+                values = [group["value"] for group in found]
+                assert len(values) == len(meant) and None not in values[:-1]
+    unknown = await api.get("/v1/experiment-groups", params={"by": "name"})
+    assert unknown.status_code == 400
+    odd = await api.get("/v1/experiment-groups", params={"by": "owner", "filter": "config = x"})
+    assert odd.status_code == 422 and odd.json()["code"] == "unknown_name"
 
 
 async def test_trials_are_chosen_by_what_they_show(api: httpx.AsyncClient, others: Others) -> None:

@@ -65,6 +65,17 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_REQUEST: _ClassVar[EventKind]
     EVENT_KIND_LABELS: _ClassVar[EventKind]
 
+class ExperimentGrouping(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXPERIMENT_GROUPING_UNSPECIFIED: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_OWNER: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_WORKSPACE: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_PROJECT: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_STATE: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_SEARCHER: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_METRIC: _ClassVar[ExperimentGrouping]
+    EXPERIMENT_GROUPING_LABELS: _ClassVar[ExperimentGrouping]
+
 class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     EXPERIMENT_STATE_UNSPECIFIED: _ClassVar[ExperimentState]
@@ -307,6 +318,14 @@ EVENT_KIND_VERSION: EventKind
 EVENT_KIND_BUDGET: EventKind
 EVENT_KIND_REQUEST: EventKind
 EVENT_KIND_LABELS: EventKind
+EXPERIMENT_GROUPING_UNSPECIFIED: ExperimentGrouping
+EXPERIMENT_GROUPING_OWNER: ExperimentGrouping
+EXPERIMENT_GROUPING_WORKSPACE: ExperimentGrouping
+EXPERIMENT_GROUPING_PROJECT: ExperimentGrouping
+EXPERIMENT_GROUPING_STATE: ExperimentGrouping
+EXPERIMENT_GROUPING_SEARCHER: ExperimentGrouping
+EXPERIMENT_GROUPING_METRIC: ExperimentGrouping
+EXPERIMENT_GROUPING_LABELS: ExperimentGrouping
 EXPERIMENT_STATE_UNSPECIFIED: ExperimentState
 EXPERIMENT_STATE_SUBMITTED: ExperimentState
 EXPERIMENT_STATE_ACTIVE: ExperimentState
@@ -1682,6 +1701,31 @@ class ExperimentDetail(_message.Message):
     budget: ExperimentBudget
     def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
 
+class ExperimentGroup(_message.Message):
+    __slots__ = ("value", "count", "states")
+    class StatesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    value: str
+    count: int
+    states: _containers.ScalarMap[str, int]
+    def __init__(self, value: _Optional[str] = ..., count: _Optional[int] = ..., states: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class ExperimentGroupPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[ExperimentGroup]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[ExperimentGroup, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
 class ExperimentMetrics(_message.Message):
     __slots__ = ("trials",)
     TRIALS_FIELD_NUMBER: _ClassVar[int]
@@ -2386,6 +2430,20 @@ class ListExperimentCheckpointsRequest(_message.Message):
     sort: str
     experiment: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class ListExperimentGroupsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "by", "filter", "archived")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    by: ExperimentGrouping
+    filter: str
+    archived: bool
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., by: _Optional[_Union[ExperimentGrouping, str]] = ..., filter: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
 
 class ListExperimentLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "tail", "experiment")

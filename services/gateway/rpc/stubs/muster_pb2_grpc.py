@@ -50,6 +50,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentPage.FromString,
                 _registered_method=True)
+        self.ListExperimentGroups = channel.unary_unary(
+                '/muster.v1.Muster/ListExperimentGroups',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
+                _registered_method=True)
         self.GetExperiment = channel.unary_unary(
                 '/muster.v1.Muster/GetExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
@@ -1035,6 +1040,14 @@ class MusterServicer:
     def ListExperiments(self, request, context):
         """Lists the tenant's experiments, newest first or as they are sorted.
         REST: GET /v1/experiments
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExperimentGroups(self, request, context):
+        """Lists the values that the experiments of a filter have in one field, and how many have each.
+        REST: GET /v1/experiment-groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2594,6 +2607,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentPage.SerializeToString,
             ),
+            'ListExperimentGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExperimentGroups,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.SerializeToString,
+            ),
             'GetExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.GetExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
@@ -3637,6 +3655,33 @@ class Muster:
             '/muster.v1.Muster/ListExperiments',
             muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ExperimentPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExperimentGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListExperimentGroups',
+            muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
             options,
             channel_credentials,
             insecure,
