@@ -1,4 +1,4 @@
-import { QueryClient, type InfiniteData } from "@tanstack/react-query";
+import { QueryClient, QueryObserver, type InfiniteData } from "@tanstack/react-query";
 import { expect, it } from "vitest";
 import { keys } from "@/api/keys";
 import type { Experiment, ExperimentPage, LiveEvent } from "@/api/types";
@@ -97,4 +97,17 @@ it("asks again for hyperparameters that are another trial's by now", () => {
   listingAs(client, keys.experiments({ filter: "", hyperparameters: true }), { ...experiment("1", 1), best });
   expect(apply(client, [event({ ...experiment("1", 2), best })]).lists).toBe(false);
   expect(apply(client, [event({ ...experiment("1", 3), best: { trial_number: 4 } as Experiment["best"] })]).lists).toBe(true);
+});
+
+it("counts groups again, while they are shown, when one may be in another by now", () => {
+  const client = new QueryClient();
+  listing(client, experiment("1", 1));
+  const groups = new QueryObserver(client, { queryKey: keys.experimentGroups({ by: "state" }), queryFn: () => ({ pages: [{ items: [] }] }) });
+  const ended = event({ ...experiment("1", 2), state: "completed" });
+  expect(apply(client, [ended]).groups).toBe(false);
+  const leave = groups.subscribe(() => undefined);
+  expect(apply(client, [event({ ...experiment("1", 3), state: "completed", progress: 0.5 })]).groups).toBe(false);
+  expect(apply(client, [event(experiment("1", 4))]).groups).toBe(true);
+  expect(apply(client, [event(experiment("7", 1))]).groups).toBe(true);
+  leave();
 });

@@ -27,7 +27,7 @@ describe("a filter made by clicks", () => {
 
 describe("the address of the list", () => {
   it("is a filter and an order", () => {
-    const search = readListSearch({ group: "failed", filter: "owner = ann", sort: "-best.value", archived: "true", columns: ["name", 3], other: 1 });
+    const search = readListSearch({ state: "failed", filter: "owner = ann", sort: "-best.value", archived: "true", columns: ["name", 3], other: 1 });
     expect(filterOf(search)).toBe("state in (error, rejected) and owner = ann");
     expect(search.archived).toBe(true);
     expect(search.columns).toEqual(["name", "3"]);
@@ -37,7 +37,7 @@ describe("the address of the list", () => {
 
   it("may have been typed by anybody", () => {
     expect(readListSearch({ filter: 3, sort: ["x"], archived: "no", columns: "name" })).toEqual({});
-    expect(filterOf({ group: "constructor" })).toBe("");
+    expect(filterOf({ state: "constructor" })).toBe("");
     expect(orderOf("a,b")).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ticking } from "@/parts/DataTable";
+import { ticking } from "@/parts/table/lines";
 
 const IDS = ["a", "b", "c", "d", "e"];
 

@@ -6,6 +6,8 @@ export const keys = {
   views: ["views"] as const,
   experimentLists: ["experiments"] as const,
   experiments: (asked: object) => ["experiments", asked] as const,
+  /** How many experiments share what: read of the lists, and stale when one of them comes, goes or changes its state. */
+  experimentGroups: (asked: object) => ["experiments", "groups", asked] as const,
   experimentAny: ["experiment"] as const,
   experiment: (reference: string | number) => ["experiment", String(reference)] as const,
   /** Anything read of one experiment that its events make stale: `part` such as `"table"` or `"metrics"`. */

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { DataTable, type Column } from "@/parts/DataTable";
+import { DataTable, type Column } from "@/parts/table/DataTable";
 import { formatMoney } from "@/parts/format";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { Segments } from "@/parts/Segments";

@@ -1,10 +1,9 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { asProblem } from "@/api/problem";
 import type { Experiment } from "@/api/types";
 import { Button, IconButton } from "@/parts/Button";
-import { DataTable } from "@/parts/DataTable";
+import { DataTable } from "@/parts/table/DataTable";
 import { Menu } from "@/parts/Menu";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { Page } from "@/parts/Page";
@@ -14,12 +13,13 @@ import { ActionBar } from "./ActionBar";
 import { BulkDialog } from "./BulkDialog";
 import { columnsOf, ExperimentCard, showsPoints } from "./columns";
 import css from "./Experiments.module.css";
-import { experimentsQuery, filterOf, orderOf, sortOf } from "./query";
+import { filterOf, orderOf, sortOf } from "./query";
 import type { ListSearch } from "./search";
 import { Toolbar } from "./Toolbar";
+import { useListed } from "./useListed";
 import { useShownColumns } from "./views";
 
-const NONE: readonly Experiment[] = [];
+const idOf = (one: Experiment) => one.id;
 
 export default function ExperimentsPage() {
   const search = useSearch({ from: "/experiments" });
@@ -30,14 +30,15 @@ export default function ExperimentsPage() {
   const [isLabelling, setLabelling] = useState(false);
   const [usual, setUsual] = useShownColumns();
   const shown = search.columns ?? usual;
-  const list = useInfiniteQuery({ ...experimentsQuery(search, showsPoints(shown)), placeholderData: (before) => before });
-  const items = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
-  const visible = useMemo(() => columnsOf(items, shown).filter((column) => shown.includes(column.id)), [items, shown]);
-  const isFilterBad = list.error !== null && asProblem(list.error).status === 422;
   const onSearch = (next: ListSearch) => {
-    setTicked(new Set());
+    // What is only opened or closed stays chosen.
+    if (filterOf(next) !== filterOf(search) || next.archived !== search.archived) setTicked(new Set());
     void navigate({ to: "/experiments", search: next });
   };
+  const list = useListed(search, showsPoints(shown), onSearch);
+  const { rows } = list;
+  const visible = useMemo(() => columnsOf(rows, shown).filter((column) => shown.includes(column.id)), [rows, shown]);
+  const isFilterBad = list.error !== null && asProblem(list.error).status === 422;
   const onShown = (next: string[]) => {
     setUsual(next);
     if (search.columns) void navigate({ to: "/experiments", search: { ...search, columns: next }, replace: true });
@@ -49,31 +50,31 @@ export default function ExperimentsPage() {
     },
     [navigate],
   );
-  const { fetchNextPage, hasNextPage, isFetchingNextPage } = list;
-  const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
-  const chosen = items.filter((one) => ticked.has(one.id));
-  const known = useMemo(() => [...new Set(items.flatMap((one) => one.labels))].sort(), [items]);
+  const chosen = [...new Map(rows.filter((one) => ticked.has(one.id)).map((one) => [one.id, one])).values()];
+  const known = useMemo(() => [...new Set(rows.flatMap((one) => one.labels))].sort(), [rows]);
   return (
     <Page title={search.archived ? "Archive" : "Experiments"} fills actions={may("experiment.write") && <Actions onBulk={() => setBulk(true)} />}>
-      <Toolbar search={search} onSearch={onSearch} items={items} shown={shown} onShown={onShown} error={list.error} />
+      <Toolbar search={search} onSearch={onSearch} items={rows} shown={shown} onShown={onShown} error={list.error} />
       <div className={css.ground}>
         {list.isPending ? (
           <Loading rows={12} />
         ) : list.error && !isFilterBad ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
+          <Trouble error={list.error} retry={list.retry} />
         ) : (
           <DataTable
             label="experiments"
-            items={items}
+            items={rows}
             columns={visible}
-            idOf={(one) => one.id}
-            total={hasNextPage ? -1 : items.length}
+            idOf={idOf}
+            groups={list.groups}
+            onTurn={list.onTurn}
+            total={list.hasMore ? -1 : rows.length}
             order={orderOf(search.sort)}
             onOrder={(order) => onSearch({ ...search, sort: sortOf(order) })}
             onOpen={open}
             ticked={ticked}
             onTicked={may("experiment.write") ? setTicked : undefined}
-            onEnd={more}
+            onEnd={list.more}
             card={(one) => <ExperimentCard experiment={one} />}
             empty={<Nothing search={search} mayCreate={may("experiment.write")} />}
           />

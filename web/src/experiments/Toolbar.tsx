@@ -3,11 +3,13 @@ import { asProblem } from "@/api/problem";
 import { Button, IconButton } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
 import { Complaint } from "@/parts/Notes";
+import { Menu } from "@/parts/Menu";
 import type { Experiment } from "@/api/types";
 import { ColumnsDialog } from "./ColumnsDialog";
 import css from "./Experiments.module.css";
 import { FilterDialog } from "./FilterDialog";
-import { GROUPS } from "./query";
+import { GROUPINGS, readGrouping } from "./grouping";
+import { STATES } from "./query";
 import type { ListSearch } from "./search";
 import { ViewsMenu } from "./ViewsMenu";
 
@@ -27,16 +29,16 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
   const [isBuilding, setBuilding] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
   const isBad = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
-  const group = (name: string | undefined) => onSearch({ ...search, group: name });
+  const only = (state: string | undefined) => onSearch({ ...search, state });
   return (
     <>
       <div className={css.bar}>
-        <div className={css.groups} role="group" aria-label="States">
-          <button type="button" aria-pressed={!search.group} onClick={() => group(undefined)}>
+        <div className={css.states} role="group" aria-label="States">
+          <button type="button" aria-pressed={!search.state} onClick={() => only(undefined)}>
             All
           </button>
-          {Object.entries(GROUPS).map(([name, { label }]) => (
-            <button key={name} type="button" aria-pressed={search.group === name} onClick={() => group(name)}>
+          {Object.entries(STATES).map(([name, { label }]) => (
+            <button key={name} type="button" aria-pressed={search.state === name} onClick={() => only(name)}>
               {label}
             </button>
           ))}
@@ -45,6 +47,7 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
         <Button icon="plus" onClick={() => setBuilding(true)}>
           Filter
         </Button>
+        <GroupMenu search={search} onSearch={onSearch} />
         <ViewsMenu search={search} shown={shown} onSearch={onSearch} />
         <IconButton icon="columns" label="Columns" onClick={() => setChoosing(true)} />
       </div>
@@ -56,6 +59,26 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
       {isChoosing && <ColumnsDialog search={search} items={items} shown={shown} onShown={onShown} onClose={() => setChoosing(false)} />}
       {isBuilding && <FilterDialog before={search.filter ?? ""} onClose={() => setBuilding(false)} onFilter={(filter) => onSearch({ ...search, filter })} />}
     </>
+  );
+}
+
+/** What the experiments are gathered by. */
+function GroupMenu({ search, onSearch }: Pick<ToolbarProps, "search" | "onSearch">) {
+  const by = (name: string | undefined) => onSearch({ ...search, grouped: readGrouping(name), open: undefined });
+  return (
+    <Menu
+      label="Group by"
+      items={[
+        { label: "No groups", isOn: !search.grouped, onSelect: () => by(undefined) },
+        "line",
+        ...Object.entries(GROUPINGS).map(([name, { label }]) => ({ label, isOn: search.grouped === name, onSelect: () => by(name) })),
+      ]}
+      trigger={(props) => (
+        <Button icon="groups" {...props}>
+          {search.grouped ? `By ${GROUPINGS[search.grouped].label.toLowerCase()}` : "Group"}
+        </Button>
+      )}
+    />
   );
 }
 

@@ -1,14 +1,14 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
-import type { Order } from "@/parts/DataTable";
+import type { Order } from "@/parts/table/DataTable";
 import { joined } from "@/parts/expression";
 import type { ListSearch } from "./search";
 
 const PAGE = 100;
 
 /** States that people look at together, as tabs over the list. */
-export const GROUPS: Record<string, { label: string; filter: string }> = {
+export const STATES: Record<string, { label: string; filter: string }> = {
   running: { label: "Running", filter: "state in (submitted, active, stopping)" },
   paused: { label: "Paused", filter: "state = paused" },
   completed: { label: "Completed", filter: "state = completed" },
@@ -18,7 +18,7 @@ export const GROUPS: Record<string, { label: string; filter: string }> = {
 
 /** The whole filter that an address asks for, as the API reads it. */
 export function filterOf(search: ListSearch): string {
-  return joined(search.group ? GROUPS[search.group]?.filter : "", search.filter);
+  return joined(search.state ? STATES[search.state]?.filter : "", search.filter);
 }
 
 /** The list that an address asks for, page by page; with the hyperparameters of the best trials where a column shows one. */
@@ -30,6 +30,33 @@ export function experimentsQuery(search: ListSearch, hasPoints: boolean) {
     queryFn: ({ pageParam, signal }) =>
       ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
+    enabled: search.grouped === undefined,
+  });
+}
+
+/** The groups that an address asks for, with how many experiments each has, page by page. Counting looks at all: what only goes on is not counted again at once. */
+export function groupsQuery(search: ListSearch) {
+  const asked = { by: search.grouped ?? "owner", filter: filterOf(search), archived: search.archived ?? false };
+  return infiniteQueryOptions({
+    queryKey: keys.experimentGroups(asked),
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) =>
+      ask(api.GET("/v1/experiment-groups", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+    getNextPageParam: (page) => page.next_cursor || undefined,
+    enabled: search.grouped !== undefined,
+    meta: { restsMs: 3000 },
+  });
+}
+
+/** The first of a group, in the list's order: the first page of that group's own list, under its name. */
+export function firstOfQuery(search: ListSearch, hasPoints: boolean) {
+  const asked = askedFor(search, hasPoints);
+  return queryOptions({
+    queryKey: keys.experiments(asked),
+    queryFn: async ({ signal }) => {
+      const first = await ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal }));
+      return { pages: [first], pageParams: [""] };
+    },
   });
 }
 

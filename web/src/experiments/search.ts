@@ -1,10 +1,16 @@
+import { readGrouping, type Grouping } from "./grouping";
+
 /** What the address of the list says: every state of it has a link. */
 export interface ListSearch {
   filter?: string;
   sort?: string;
   archived?: boolean;
-  /** One of `GROUPS`: states that people look at together. */
-  group?: string;
+  /** One of `STATES`: states that people look at together. */
+  state?: string;
+  /** One of `GROUPINGS`: what the experiments are gathered by. */
+  grouped?: Grouping;
+  /** The values whose experiments are shown then; null: of those that have none. */
+  open?: (string | null)[];
   /** The columns that are shown; none: those of this browser. */
   columns?: string[];
 }
@@ -14,7 +20,9 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
     sort: text(search.sort),
-    group: text(search.group),
+    state: text(search.state),
+    grouped: readGrouping(search.grouped),
+    open: Array.isArray(search.open) ? search.open.map((value) => (value === null ? null : String(value))) : undefined,
     columns: Array.isArray(search.columns) ? search.columns.map(String) : undefined,
     archived: search.archived === true || search.archived === "true" ? true : undefined,
   };

@@ -70,7 +70,7 @@ class Taker {
 function isStale(client: QueryClient, [kind, name, part]: readonly unknown[], stale: Stale): boolean {
   switch (kind) {
     case "experiments":
-      return stale.lists;
+      return name === "groups" ? stale.groups : stale.lists;
     case "models":
       return stale.models;
     case "experiment":

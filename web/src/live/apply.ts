@@ -18,6 +18,8 @@ export function newest(events: readonly LiveEvent[]): LiveEvent[] {
 /** What cannot be patched in place and has to be asked again; each at most once for a batch. */
 export interface Stale {
   lists: boolean;
+  /** How many experiments share what. */
+  groups: boolean;
   experiments: Set<string>;
   trials: Set<string>;
   models: boolean;
@@ -31,7 +33,7 @@ interface News {
 
 /** Patches lists and details in place, and tells what else has become stale. */
 export function apply(client: QueryClient, events: readonly LiveEvent[]): Stale {
-  const stale: Stale = { lists: false, experiments: new Set(), trials: new Set(), models: false };
+  const stale: Stale = { lists: false, groups: false, experiments: new Set(), trials: new Set(), models: false };
   const news: News = { states: new Map(), labels: new Map() };
   for (const event of newest(events)) {
     if (event.kind === "labels") {
@@ -86,14 +88,24 @@ function mayHaveMoved(pages: InfiniteData<ExperimentPage>, { states, labels }: N
   });
 }
 
+/** True where counts of those that share something may be others now; of one that no list has nobody knows what it was. */
+function mayCountOtherwise(lists: readonly InfiniteData<ExperimentPage>[], { states, labels }: News): boolean {
+  const known = new Map(lists.flatMap((list) => list.pages.flatMap((page) => page.items)).map((item) => [item.id, item]));
+  return labels.size > 0 || [...states.values()].some((next) => next.state !== known.get(next.id)?.state || next.archived !== known.get(next.id)?.archived);
+}
+
 function patchExperiments(client: QueryClient, news: News, stale: Stale): void {
-  const lists = client.getQueryCache().findAll({ queryKey: keys.experimentLists });
-  for (const list of lists) {
-    const pages = list.state.data as InfiniteData<ExperimentPage> | undefined;
-    if (pages === undefined || !Array.isArray(pages.pages)) continue;
-    if (mayHaveMoved(pages, news, list.queryKey[1] as Asked)) stale.lists = true;
+  const cached = client.getQueryCache().findAll({ queryKey: keys.experimentLists });
+  const lists = cached.flatMap(({ queryKey, state }) => {
+    const pages = state.data as InfiniteData<ExperimentPage> | undefined;
+    return queryKey[1] !== "groups" && Array.isArray(pages?.pages) ? [{ queryKey, pages }] : [];
+  });
+  const isGrouped = cached.some((query) => query.queryKey[1] === "groups" && query.isActive());
+  stale.groups = isGrouped && mayCountOtherwise(lists.map((list) => list.pages), news);
+  for (const { queryKey, pages } of lists) {
+    if (mayHaveMoved(pages, news, queryKey[1] as Asked)) stale.lists = true;
     const patched = patchPages(pages, news);
-    if (patched !== pages) client.setQueryData(list.queryKey, patched);
+    if (patched !== pages) client.setQueryData(queryKey, patched);
   }
   for (const detail of client.getQueryCache().findAll({ queryKey: keys.experimentAny })) {
     if (detail.queryKey.length !== 2) continue;

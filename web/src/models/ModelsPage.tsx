@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { DataTable, type Column } from "@/parts/DataTable";
+import { DataTable, type Column } from "@/parts/table/DataTable";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { counted } from "@/parts/format";
 import { Page } from "@/parts/Page";

@@ -38,7 +38,7 @@ for step in range(1, trial.hparams["steps"] + 1):
 `;
 
 it("lets nobody in who is nobody, and keeps the address that somebody came to", async () => {
-  await page.goto(`${URL}/experiments?group=running`);
+  await page.goto(`${URL}/experiments?state=running`);
   await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
   await expectOpenToAll(page);
   await shot(page, "sign-in");
@@ -47,7 +47,7 @@ it("lets nobody in who is nobody, and keeps the address that somebody came to", 
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();
   await signIn(page, "ann");
-  expect(page.url()).toContain("group=running");
+  expect(page.url()).toContain("state=running");
   const readable = await page.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage));
   expect(readable).not.toContain("mss_");
 });
@@ -177,6 +177,32 @@ it("puts a label on what was ticked alone, and shows it wherever it stands", asy
   await row.getByRole("link", { name: "kept" }).click();
   await page.waitForURL(/filter=labels/);
   await page.getByText("onerror").first().waitFor({ state: "detached" });
+});
+
+it("gathers them by what they share, opened and walked by keys, and a link holds it", async () => {
+  await page.goto(`${URL}/experiments`);
+  await page.getByRole("button", { name: "Group" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Label" }).press("Enter");
+  const table = page.getByRole("treegrid", { name: "experiments" });
+  const kept = table.getByRole("row", { name: /^kept 1 experiment/ });
+  await kept.waitFor();
+  const without = (await admin<{ items: unknown[] }>("GET", "/v1/experiments?limit=200&filter=labels%20is%20absent")).items.length;
+  expect(await table.getByRole("row").last().innerText()).toMatch(new RegExp(`^no label\\s+${without} experiment`));
+  await table.focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await kept.and(page.locator("[aria-expanded=true]")).waitFor();
+  await table.getByRole("row", { level: 2 }).filter({ hasText: "quadratic" }).waitFor();
+  await page.reload();
+  await table.getByRole("row", { level: 2 }).filter({ hasText: "quadratic" }).waitFor();
+  await expectOpenToAll(page);
+  await shot(page, "groups");
+  await page.goBack();
+  await table.getByRole("row", { level: 2 }).first().waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "By label" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "No groups" }).click();
+  await page.getByRole("grid", { name: "experiments" }).waitFor();
+  await page.goto(`${URL}/experiments?filter=labels+contains+kept`);
 });
 
 it("keeps a view with its columns, and finds it in another browser", async () => {
