@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { STAGES_AFTER } from "@/models/data";
 import { BOX, layOut } from "@/models/graph";
 import { changedTags, tagsOf } from "@/models/tags";
 import { parseInline, parseMarkdown, safeHref } from "@/parts/markdown";
@@ -61,4 +63,10 @@ describe("tags", () => {
     expect(changedTags(["a", "b"], "b, c")).toEqual({ add_tags: ["c"], remove_tags: ["a"] });
     expect(changedTags(["a"], "a")).toEqual({ add_tags: [], remove_tags: [] });
   });
+});
+
+it("offers the stages to which the registry lets a version come, and no others", () => {
+  const told = readFileSync(new URL("../../services/registry/core/stage.py", import.meta.url), "utf8");
+  const table = [...told.matchAll(/^ {4}"(\w+)": \((.*)\),$/gm)].map(([, stage, after]) => [stage, [...(after ?? "").matchAll(/\w+/g)].map(String)]);
+  expect(Object.fromEntries(table)).toEqual(STAGES_AFTER);
 });

@@ -7,9 +7,7 @@ import { Field, Select } from "@/parts/Field";
 import { Complaint } from "@/parts/Notes";
 import { toast } from "@/parts/Toast";
 import { useMay, useMe } from "@/session/session";
-import { MODELS, type ModelVersion, type Stage } from "./data";
-
-const STAGES: readonly Stage[] = ["candidate", "staging", "production", "archived", "none"];
+import { MODELS, STAGES_AFTER, type ModelVersion, type Stage } from "./data";
 
 type Act = "stage" | "approve" | "reject";
 const DONE: Record<Act, string> = { stage: "the stage was asked for", approve: "you agreed", reject: "the change was turned down" };
@@ -36,7 +34,9 @@ export function Promotion({ model, version }: { model: string; version: ModelVer
 
 function Deciding({ model, version, act, onClose }: { model: string; version: ModelVersion; act: Act; onClose: () => void }) {
   const client = useQueryClient();
-  const [stage, setStage] = useState<Stage>(STAGES.find((one) => one !== version.stage) ?? "candidate");
+  const stages = STAGES_AFTER[version.stage];
+  // What most mean is one on: to production from staging.
+  const [stage, setStage] = useState<Stage>(version.stage === "staging" ? "production" : (stages[0] ?? "none"));
   const [reason, setReason] = useState("");
   const change = useMutation({
     mutationFn: () => {
@@ -66,7 +66,7 @@ function Deciding({ model, version, act, onClose }: { model: string; version: Mo
       {act === "stage" && (
         <p>
           <Select label="Stage" value={stage} onChange={(event) => setStage(event.target.value as Stage)}>
-            {STAGES.filter((one) => one !== version.stage).map((one) => (
+            {stages.map((one) => (
               <option key={one} value={one}>{one === "none" ? "no stage" : one}</option>
             ))}
           </Select>
