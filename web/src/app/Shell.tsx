@@ -5,10 +5,10 @@ import { IconButton } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
 import { Menu } from "@/parts/Menu";
 import { useIsPhone } from "@/parts/useIsPhone";
-import { useMay, useMe, useSignOut } from "@/session/session";
+import { useMe, useSignOut } from "@/session/session";
 import { CommandPalette } from "./CommandPalette";
 import { Mark } from "./Mark";
-import { PLACES } from "./nav";
+import { usePlaces } from "./nav";
 import css from "./Shell.module.css";
 import { setTheme, useTheme } from "./theme";
 
@@ -31,7 +31,7 @@ export function Shell() {
         Skip to the page
       </a>
       <aside className={css.side}>
-        <Link to="/experiments" className={css.brand} aria-label="Muster, to the experiments">
+        <Link to="/" className={css.brand} aria-label="Muster, to the first room">
           <Mark />
           <span>Muster</span>
         </Link>
@@ -55,9 +55,8 @@ export function Shell() {
 }
 
 function Places() {
-  const may = useMay();
   const isPhone = useIsPhone();
-  const shown = PLACES.filter((place) => place.needs === undefined || place.needs.some(may));
+  const shown = usePlaces();
   return (
     <nav className={css.places} aria-label="Rooms">
       {shown.map((place) => (
@@ -74,6 +73,7 @@ const SAID = { connecting: "Connecting", open: "Live", lost: "Reconnecting", end
 
 function Live() {
   const connection = useConnection();
+  if (connection === null) return null;
   return (
     <span className={css.live} data-connection={connection} role="status" title="Changes come as they happen; after a break, all of them">
       <span className={css.pulse} />

@@ -1,7 +1,7 @@
 import type { UseNavigateResult } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type IconName } from "@/parts/Icon";
-import { PLACES } from "./nav";
+import { usePlaces } from "./nav";
 import { setTheme, useTheme } from "./theme";
 
 export interface Command {
@@ -19,11 +19,10 @@ export function useCommands(
   signOut: () => Promise<void>,
 ): Command[] {
   const theme = useTheme();
+  const rooms = usePlaces();
   return useMemo(() => {
     const other = theme === "dark" ? "light" : "dark";
-    const places = PLACES.filter((place) => place.needs === undefined || place.needs.some(may)).map(
-      (place): Command => ({ id: place.to, label: `Go to ${place.label}`, icon: place.icon, run: () => void navigate({ to: place.to }) }),
-    );
+    const places = rooms.map((place): Command => ({ id: place.to, label: `Go to ${place.label}`, icon: place.icon, run: () => void navigate({ to: place.to }) }));
     const create: Command[] = may("experiment.write")
       ? [{ id: "new", label: "New experiment", icon: "plus", run: () => void navigate({ to: "/experiments/new" }) }]
       : [];
@@ -34,5 +33,5 @@ export function useCommands(
       { id: "docs", label: "Open the API reference", icon: "external", run: () => void window.open("/docs", "_blank", "noopener") },
       { id: "out", label: "Sign out", icon: "signOut", run: () => void signOut() },
     ];
-  }, [navigate, may, signOut, theme]);
+  }, [navigate, may, rooms, signOut, theme]);
 }

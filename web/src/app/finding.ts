@@ -4,18 +4,20 @@ import { useDeferredValue } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { quoted } from "@/parts/expression";
+import { useMay } from "@/session/session";
 import type { Command } from "./commands";
 
 const MOST = 7;
 
 /** Experiments whose name holds the text, or whose number it is. */
 export function useFound(text: string, navigate: UseNavigateResult<string>): Command[] {
+  const may = useMay();
   const wanted = useDeferredValue(text.trim().replace(/^#/, ""));
   const filter = filterOf(wanted);
   const { data } = useQuery({
     queryKey: keys.experiments({ palette: filter }),
     queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { filter, limit: MOST } }, signal })),
-    enabled: wanted.length > 1 || /^\d+$/.test(wanted),
+    enabled: may("experiment.read") && (wanted.length > 1 || /^\d+$/.test(wanted)),
   });
   if (wanted === "" || data === undefined) return [];
   return data.items.map((one) => ({

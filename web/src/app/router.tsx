@@ -1,8 +1,9 @@
 /** Every address of the application. Each room is a file of its own that is fetched when somebody goes there. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { readClusterSearch } from "@/cluster/search";
 import { Loading } from "@/parts/Notes";
 import { NotFound, Broken } from "./Broken";
+import { Home } from "./Home";
 import { Root } from "./Root";
 import { readCompareSearch } from "@/compare/search";
 import { readExperimentSearch } from "@/experiment/search";
@@ -12,12 +13,7 @@ import { readTrialSearch } from "@/trial/search";
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
 const at = <Path extends string>(path: Path) => ({ getParentRoute: () => root, path }) as const;
 
-const home = createRoute({
-  ...at("/"),
-  beforeLoad: () => {
-    throw redirect({ to: "/experiments", replace: true });
-  },
-});
+const home = createRoute({ ...at("/"), component: Home });
 const experiments = createRoute({
   ...at("/experiments"),
   validateSearch: readListSearch,

@@ -3,6 +3,7 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import { keys } from "@/api/keys";
 import type { Experiment, LiveEvent } from "@/api/types";
+import { useMay } from "@/session/session";
 import { apply, type Stale } from "./apply";
 import { ASK_AGAIN_MS, Asking } from "./asking";
 import { follow, type Connection } from "./socket";
@@ -14,17 +15,19 @@ const EVENTS = `/v1/events?${KINDS.map((kind) => `kind=${kind}`).join("&")}`;
 /** Events are taken together for this long: the eye sees no difference, and the page is drawn four times a second at most. */
 const GATHER_MS = 250;
 
-const LiveContext = createContext<Connection>("connecting");
+const LiveContext = createContext<Connection | null>(null);
 
-/** How the page stands with the gateway's event stream. */
-export function useConnection(): Connection {
+/** How the page stands with the gateway's event stream; null for whom it tells nothing. */
+export function useConnection(): Connection | null {
   return useContext(LiveContext);
 }
 
 export function LiveProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
+  const mayFollow = useMay()("experiment.read");
   const [connection, setConnection] = useState<Connection>("connecting");
   useEffect(() => {
+    if (!mayFollow) return;
     const taker = new Taker(client);
     const end = follow({
       path: EVENTS,
@@ -36,8 +39,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       end();
       taker.end();
     };
-  }, [client]);
-  return <LiveContext value={connection}>{children}</LiveContext>;
+  }, [client, mayFollow]);
+  return <LiveContext value={mayFollow ? connection : null}>{children}</LiveContext>;
 }
 
 class Taker {

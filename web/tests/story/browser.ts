@@ -17,7 +17,7 @@ export let page: Page;
 /** What must not have happened on it. */
 export let wrong: string[];
 
-/** Opens the browser, and has ann and ben be there, who may do everything, and vic, who may look. */
+/** Opens the browser, and has ann and ben be there, who may do everything, vic, who may look, and aud, who audits. */
 export async function begin(): Promise<void> {
   browser = await chromium.launch({
     executablePath: process.env.MUSTER_CHROMIUM ?? "/usr/bin/chromium",
@@ -25,7 +25,7 @@ export async function begin(): Promise<void> {
     args: ["--no-sandbox"],
   });
   const people = await admin<{ items: { name: string }[] }>("GET", "/v1/users?limit=200");
-  for (const [name, role] of [["ann", "admin"], ["ben", "admin"], ["vic", "viewer"]] as const) {
+  for (const [name, role] of [["ann", "admin"], ["ben", "admin"], ["vic", "viewer"], ["aud", "auditor"]] as const) {
     if (!people.items.some((one) => one.name === name)) {
       await admin("POST", "/v1/users", { name });
       await admin("POST", "/v1/role-bindings", { role, user: name });

@@ -66,6 +66,21 @@ describe("every page", () => {
     await other.context().close();
   });
 
+  it("leads who may read no experiment to a room of theirs, and asks for nothing that is not", async () => {
+    const { other, odd } = await visitor("/");
+    const asked: string[] = [];
+    other.on("response", (answer) => answer.status() === 403 && asked.push(answer.url()));
+    other.on("websocket", (socket) => socket.url().includes("/v1/events") && asked.push(socket.url()));
+    await signIn(other, "aud");
+    await other.getByRole("heading", { name: "Cluster" }).waitFor();
+    await go(other, "/admin/audit");
+    await other.getByRole("row").nth(1).waitFor();
+    expect(await other.getByRole("link", { name: "Experiments" }).count()).toBe(0);
+    expect(asked).toEqual([]);
+    expect(odd).toEqual([]);
+    await other.context().close();
+  });
+
   it("shows another tenant nothing of this one, by whatever address", { timeout: 120_000 }, async () => {
     const name = `other-${Date.now()}`;
     const made = await admin<{ secret: string }>("POST", "/v1/tenants", { name });
@@ -85,9 +100,9 @@ describe("every page", () => {
   });
 });
 
-async function visitor(): Promise<{ other: Page; odd: string[] }> {
+async function visitor(address = "/experiments"): Promise<{ other: Page; odd: string[] }> {
   const other = await (await context(browser)).newPage();
   const odd = watch(other);
-  await other.goto(`${URL}/experiments`);
+  await other.goto(URL + address);
   return { other, odd };
 }
