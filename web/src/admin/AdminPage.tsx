@@ -41,7 +41,7 @@ export default function AdminPage() {
   const shown = PARTS.filter((one) => one.needs.some(may));
   const here = shown.find((one) => one.id === tab) ?? (tab === undefined ? shown[0] : undefined);
   return (
-    <Page title="Administration" tabs={<Tabs label="Parts of the administration" tabs={shown} />}>
+    <Page title="Administration" tabs={<Tabs label="Parts of the administration" tabs={shown.map((one) => ({ ...one, isHere: one === here }))} />}>
       {here ? <here.Body /> : <Empty icon="admin" title="There is nothing here for your role" />}
     </Page>
   );

@@ -4,7 +4,6 @@ import { useSyncExternalStore } from "react";
 export type Theme = "light" | "dark";
 
 const KEPT = "muster.theme";
-const listeners = new Set<() => void>();
 
 function read(): Theme {
   return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
@@ -17,15 +16,18 @@ export function setTheme(theme: Theme): void {
   } catch {
     // Storage may be closed to pages: it holds until the page goes.
   }
-  for (const listener of listeners) listener();
 }
 
 /** The present theme; whoever draws on a canvas draws again when it changes. */
 export function useTheme(): Theme {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, read);
+  return useSyncExternalStore(watch, read);
+}
+
+/** Whoever changes it: what stands at the root of the page is the truth. */
+function watch(listener: () => void): () => void {
+  const watching = new MutationObserver(listener);
+  watching.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => watching.disconnect();
 }
 
 /** The colour that a token stands for now, for canvases: `token("--series-1")`. */

@@ -36,7 +36,7 @@ export default function ClusterPage() {
   const shown = PARTS.filter((one) => may(one.needs));
   const here = shown.find((one) => one.id === tab);
   return (
-    <Page title="Cluster" fills={here?.fills} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown} />}>
+    <Page title="Cluster" fills={here?.fills} aside={<Seen />} tabs={<Tabs label="Parts of the cluster" tabs={shown.map((one) => ({ ...one, isHere: one === here }))} />}>
       <Suspense fallback={<Loading rows={8} />}>{here ? <here.Body /> : <Empty icon="cluster" title="There is nothing here for your role" />}</Suspense>
     </Page>
   );

@@ -21,7 +21,7 @@ function axis(name: string, values: readonly unknown[]) {
     scale: true,
     ...(words.length > 0 && { data: [...new Set(values.map(said))] }),
     nameTextStyle: { color: colour("--ink-2") },
-    axisLabel: { color: colour("--ink-3"), fontSize: 11, formatter: (value: number | string) => (typeof value === "number" ? formatNumber(value, 3) : value) },
+    axisLabel: { color: colour("--ink-3"), fontSize: 11, textBorderColor: colour("--surface"), textBorderWidth: 3, formatter: (value: number | string) => (typeof value === "number" ? formatNumber(value, 3) : value) },
     axisLine: line,
     axisTick: line,
     splitLine: { lineStyle: { color: colour("--line") } },
@@ -47,7 +47,7 @@ export function parallel(samples: readonly Sample[], names: readonly string[], m
   return {
     animation: false,
     parallel: { left: 50, right: 80, top: 34, bottom: 20, parallelAxisDefault: { nameGap: 12 } },
-    parallelAxis: columns.map(({ name, values }, dim) => ({ dim, ...axis(name, values) })),
+    parallelAxis: columns.map(({ name, values }, dim) => ({ dim, z: 4, ...axis(name, values) })),
     visualMap: { ...shades(samples, isLess), dimension: names.length },
     series: [{ type: "parallel", lineStyle: { width: 1.6, opacity: samples.length > 200 ? 0.25 : 0.65 }, data: samples.map((one) => [...names.map((name) => plain(one.values[name])), one.result]) }],
   };

@@ -7,6 +7,8 @@ export interface Tab {
   to: string;
   params?: Record<string, string>;
   count?: number;
+  /** It is shown, at whatever address. */
+  isHere?: boolean;
 }
 
 /** The parts of one page, each with an address of its own. */
@@ -20,6 +22,7 @@ export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
           params={tab.params as never}
           activeOptions={{ exact: true, includeSearch: false }}
           className={css.tab}
+          aria-current={tab.isHere ? "page" : undefined}
           activeProps={{ "aria-current": "page" }}
         >
           {tab.label}

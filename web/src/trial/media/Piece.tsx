@@ -9,6 +9,7 @@ import { PlainTable } from "@/parts/PlainTable";
 import { barsOf, bytesOf, cellText, PICTURES, tableOf, textOf, type Bars, type Item, type Table } from "./contents";
 import css from "./Media.module.css";
 
+const LARGE_ENOUGH_PX = 160;
 const MOST_ROWS = 100;
 const MOST_COLUMNS = 50;
 const MOST_LETTERS = 20_000;
@@ -44,6 +45,7 @@ function Shown({ item, bytes, caption }: { item: Item; bytes: Uint8Array<ArrayBu
 function Picture({ bytes, type, called }: { bytes: Uint8Array<ArrayBuffer>; type: string; called: string }) {
   const [url, setUrl] = useState<string | null>(null);
   const [isBroken, setBroken] = useState(false);
+  const [width, setWidth] = useState<number | undefined>();
   useEffect(() => {
     const made = URL.createObjectURL(new Blob([bytes], { type }));
     setUrl(made);
@@ -51,7 +53,13 @@ function Picture({ bytes, type, called }: { bytes: Uint8Array<ArrayBuffer>; type
     return () => URL.revokeObjectURL(made);
   }, [bytes, type]);
   if (isBroken) return <NotShown />;
-  return url === null ? null : <img src={url} alt={called} onError={() => setBroken(true)} />;
+  return url === null ? null : <img src={url} alt={called} width={width} onLoad={(event) => setWidth(widthOf(event.currentTarget.naturalWidth))} onError={() => setBroken(true)} />;
+}
+
+/** Of a picture of few pixels each is drawn as a square that can be seen; others are as large as they are. */
+function widthOf(pixels: number): number | undefined {
+  const times = Math.floor(LARGE_ENOUGH_PX / pixels);
+  return times > 1 ? pixels * times : undefined;
 }
 
 function Text({ text }: { text: string }) {
