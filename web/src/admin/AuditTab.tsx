@@ -7,22 +7,24 @@ import { Listed } from "@/parts/Listed";
 import { Complaint } from "@/parts/Notes";
 import { formatMoment } from "@/parts/format";
 import { Time } from "@/parts/Time";
+import { useInAddress } from "@/parts/useInAddress";
 import css from "./Admin.module.css";
-import { auditQuery, type AuditRecord } from "./data";
+import { auditQuery } from "./data";
 
 /** Who did what, or was refused it: the newest two hundred that a filter meets. `muster audit export` has all of it. */
 export function AuditTab() {
-  const [text, setText] = useState("");
-  const [filter, setFilter] = useState("");
-  const [opened, setOpened] = useState<AuditRecord | null>(null);
-  const records = useQuery({ ...auditQuery(filter), placeholderData: keepPreviousData });
+  const [filter, setFilter] = useInAddress("filter");
+  const [text, setText] = useState(filter ?? "");
+  const [record, setRecord] = useInAddress("record");
+  const records = useQuery({ ...auditQuery(filter ?? ""), placeholderData: keepPreviousData });
+  const opened = records.data?.items.find((one) => one.id === record);
   return (
     <>
       <form
         className={css.tools}
         onSubmit={(event) => {
           event.preventDefault();
-          setFilter(text.trim());
+          setFilter(text.trim() || null);
         }}
       >
         <Field label="Filter" value={text} placeholder='outcome = denied and actor = "ada"' spellCheck={false} onChange={(event) => setText(event.target.value)} />
@@ -35,7 +37,7 @@ export function AuditTab() {
         items={records.data?.items}
         idOf={(one) => one.id}
         empty="None meets this filter"
-        onOpen={setOpened}
+        onOpen={(one) => setRecord(one.id)}
         columns={[
           { header: "When", cell: (one) => <Time at={one.at} /> },
           { header: "Who", cell: (one) => <b>{one.actor ?? "unknown token"}</b> },
@@ -46,7 +48,7 @@ export function AuditTab() {
         ]}
       />
       {opened && (
-        <Dialog title={`Record ${opened.sequence}`} wide onClose={() => setOpened(null)}>
+        <Dialog title={`Record ${opened.sequence}`} wide onClose={() => setRecord(null)}>
           <p className="muted">{formatMoment(new Date(opened.at))}</p>
           <pre className={css.config}>{JSON.stringify(opened, null, 2)}</pre>
         </Dialog>

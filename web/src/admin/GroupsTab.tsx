@@ -7,6 +7,7 @@ import { Field } from "@/parts/Field";
 import { Listed } from "@/parts/Listed";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
+import { useInAddress } from "@/parts/useInAddress";
 import { GroupDialog } from "./GroupDialog";
 import { Tools } from "./Tools";
 import { ADMIN, groupsQuery } from "./data";
@@ -16,7 +17,7 @@ export function GroupsTab() {
   const mayManage = useMay()("access.manage");
   const groups = useQuery(groupsQuery);
   const [isNew, setNew] = useState(false);
-  const [opened, setOpened] = useState<string | null>(null);
+  const [opened, setOpened] = useInAddress("opened");
   const shown = groups.data?.items.find((one) => one.id === opened);
   return (
     <>

@@ -8,6 +8,7 @@ import { Listed } from "@/parts/Listed";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
+import { useInAddress } from "@/parts/useInAddress";
 import { PersonDialog } from "./PersonDialog";
 import { Tools } from "./Tools";
 import { ADMIN, bindingsQuery, usersQuery, type User } from "./data";
@@ -18,8 +19,9 @@ export function PeopleTab() {
   const users = useQuery(usersQuery);
   const bindings = useQuery({ ...bindingsQuery, enabled: may("access.read") });
   const [isNew, setNew] = useState(false);
-  const [opened, setOpened] = useState<string | null>(null);
-  const shown = users.data?.items.find((one) => one.id === opened);
+  const [opened, setOpened] = useInAddress("opened");
+  const mayOpen = may("access.manage") || may("token.manage");
+  const shown = mayOpen ? users.data?.items.find((one) => one.id === opened) : undefined;
   const rolesOf = (user: User) =>
     bindings.data?.items.filter((one) => one.user === user.name).map((one) => (one.workspace ? `${one.role} in ${one.workspace}` : one.role)).join(", ") || "none of its own";
   return (
@@ -34,7 +36,7 @@ export function PeopleTab() {
         items={users.data?.items}
         idOf={(one) => one.id}
         empty="Nobody is here yet: tokens act by themselves"
-        onOpen={may("access.manage") || may("token.manage") ? (one) => setOpened(one.id) : undefined}
+        onOpen={mayOpen ? (one) => setOpened(one.id) : undefined}
         columns={[
           { header: "Name", cell: (one) => <><b>{one.name}</b> {one.display_name !== one.name && <span className="muted">{one.display_name}</span>}</> },
           { header: "Kind", cell: (one) => (one.kind === "person" ? "person" : "program") },

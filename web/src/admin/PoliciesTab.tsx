@@ -5,6 +5,7 @@ import { Listed } from "@/parts/Listed";
 import { Section } from "@/parts/Page";
 import { Time } from "@/parts/Time";
 import { useMay } from "@/session/session";
+import { useInAddress } from "@/parts/useInAddress";
 import { policiesQuery, type Policy } from "./data";
 import { PolicyDialog } from "./PolicyDialog";
 import { NewTemplate, TemplateDialog } from "./TemplateDialog";
@@ -13,7 +14,7 @@ import { NewTemplate, TemplateDialog } from "./TemplateDialog";
 export function PoliciesTab() {
   const mayManage = useMay()("policy.manage");
   const all = useQuery(policiesQuery);
-  const [template, setTemplate] = useState<string | null>(null);
+  const [template, setTemplate] = useInAddress("template");
   const [isNew, setNew] = useState(false);
   const [policy, setPolicy] = useState<Policy | "new" | null>(null);
   return (

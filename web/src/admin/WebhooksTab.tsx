@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Button } from "@/parts/Button";
 import { Listed } from "@/parts/Listed";
 import { State } from "@/parts/State";
+import { useInAddress } from "@/parts/useInAddress";
 import { NewWebhook } from "./NewWebhook";
 import { Tools } from "./Tools";
 import { WebhookDialog } from "./WebhookDialog";
@@ -11,7 +12,7 @@ import { webhooksQuery } from "./data";
 /** Where events are sent, and what became of each. */
 export function WebhooksTab() {
   const webhooks = useQuery(webhooksQuery);
-  const [opened, setOpened] = useState<string | null>(null);
+  const [opened, setOpened] = useInAddress("opened");
   const [isNew, setNew] = useState(false);
   const shown = webhooks.data?.items.find((one) => one.id === opened);
   return (

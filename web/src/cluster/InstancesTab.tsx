@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import { DataTable, type Column } from "@/parts/table/DataTable";
 import { formatMoney } from "@/parts/format";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
@@ -8,6 +7,7 @@ import { Segments } from "@/parts/Segments";
 import { State } from "@/parts/State";
 import { Time } from "@/parts/Time";
 import { InstanceDialog } from "./InstanceDialog";
+import { useInAddress } from "@/parts/useInAddress";
 import css from "./Instances.module.css";
 import { instancesQuery, type Instance } from "./data";
 import { useMachineNews } from "./useMachineNews";
@@ -31,7 +31,7 @@ export default function InstancesTab() {
   const navigate = useNavigate();
   const instances = useQuery(instancesQuery(gone));
   useMachineNews();
-  const [opened, setOpened] = useState<string | null>(null);
+  const [opened, setOpened] = useInAddress("opened");
   const shown = instances.data?.items.find((one) => one.id === opened);
   return (
     <>

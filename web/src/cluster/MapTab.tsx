@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useRef, useState } from "react";
+import { useMemo, useRef } from "react";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { counted } from "@/parts/format";
 import { Figure } from "@/parts/Page";
 import { useMay } from "@/session/session";
+import { useInAddress } from "@/parts/useInAddress";
 import css from "./Map.module.css";
 import { MachineDialog } from "./MachineDialog";
 import { PoolCard } from "./PoolCard";
@@ -20,7 +21,7 @@ export function MapTab() {
   const workers = useQuery(workersQuery);
   const running = useQuery({ ...runningQuery, enabled: maySeeWork });
   const waiting = useQuery({ ...waitingQuery, enabled: maySeeWork });
-  const [opened, setOpened] = useState<string | null>(null);
+  const [opened, setOpened] = useInAddress("opened");
   const before = useRef<Map<number, number>>(new Map());
   const entries = running.data?.items ?? NOBODY;
   const held = useMemo(() => heldBy(entries), [entries]);

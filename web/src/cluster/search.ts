@@ -9,6 +9,8 @@ export interface ClusterSearch {
   by?: string;
   days?: number;
   measure?: Measure;
+  /** The machine that is looked at closely. */
+  opened?: string;
   /** Machines that went are listed too. */
   gone?: boolean;
 }
@@ -19,6 +21,7 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
   return {
     pool: text("pool"),
     trial: text("trial"),
+    opened: text("opened"),
     by: text("by"),
     days: Number.isInteger(days) && days > 0 && days <= 366 ? days : undefined,
     gone: search.gone === true || undefined,

@@ -1,27 +1,26 @@
-import { lazy, Suspense, useState } from "react";
-import type { CodePlace } from "@/code/CodeBrowser";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import type { ExperimentDetail } from "@/api/types";
 import { Select } from "@/parts/Field";
 import { Loading } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import css from "./Compare.module.css";
+import type { CompareSearch } from "./search";
 
 const CodeBrowser = lazy(() => import("@/code/CodeBrowser"));
 
 /** What came to be of one experiment's code in another's; nothing where all ran the same. */
 export function CodeDifferences({ experiments }: { experiments: readonly ExperimentDetail[] }) {
   const [first] = experiments;
-  const [chosen, setChosen] = useState<number | null>(null);
-  const [place, setPlace] = useState<CodePlace>({});
+  const search = useSearch({ from: "/compare" });
+  const navigate = useNavigate();
+  const keep = (part: Pick<CompareSearch, "code" | "file" | "at">) => void navigate({ to: "/compare", search: { ...search, ...part }, replace: true });
   const others = experiments.filter(({ code_sha256 }) => code_sha256 !== first?.code_sha256);
-  const other = others.find(({ number }) => number === chosen) ?? others[0];
+  const other = others.find(({ number }) => String(number) === search.code) ?? others[0];
   if (first === undefined || other === undefined) return null;
-  const choose = (number: number) => {
-    setChosen(number);
-    setPlace({});
-  };
+  const choose = (code: string) => keep({ code, file: undefined, at: undefined });
   const pick = (
-    <Select label="The other experiment" value={other.number} onChange={(event) => choose(Number(event.target.value))}>
+    <Select label="The other experiment" value={other.number} onChange={(event) => choose(event.target.value)}>
       {others.map(({ number }) => (
         <option key={number} value={number}>
           experiment {number}
@@ -33,7 +32,7 @@ export function CodeDifferences({ experiments }: { experiments: readonly Experim
     <Section title={`From the code of experiment ${first.number} to that of experiment ${other.number}`} actions={others.length > 1 ? pick : undefined}>
       <Card className={css.code}>
         <Suspense fallback={<Loading rows={8} />}>
-          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} place={place} onPlace={setPlace} />
+          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} place={{ file: search.file, line: search.at }} onPlace={({ file, line }) => keep({ file, at: line })} />
         </Suspense>
       </Card>
     </Section>

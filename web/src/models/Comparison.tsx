@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { Select } from "@/parts/Field";
 import { Complaint, Loading } from "@/parts/Notes";
 import { PlainTable } from "@/parts/PlainTable";
 import { formatNumber } from "@/parts/format";
+import { useInAddress } from "@/parts/useInAddress";
 import css from "./Models.module.css";
 import { compareQuery, type ModelVersion } from "./data";
 
@@ -16,11 +16,14 @@ interface ComparisonProps {
 /** What differs between two versions: metrics, hyperparameters, data, code, files. */
 export function Comparison({ model, versions, aliases }: ComparisonProps) {
   const newest = versions[0]?.number ?? 1;
-  const [base, setBase] = useState(aliases.champion ?? versions[1]?.number ?? newest);
-  const [other, setOther] = useState(newest === base ? (versions[1]?.number ?? newest) : newest);
+  const [chosen, setBase] = useInAddress("base");
+  const [against, setOther] = useInAddress("other");
+  const there = (number: string | null) => versions.find((version) => String(version.number) === number)?.number;
+  const base = there(chosen) ?? aliases.champion ?? versions[1]?.number ?? newest;
+  const other = there(against) ?? (newest === base ? (versions[1]?.number ?? newest) : newest);
   const told = useQuery(compareQuery(model, base, other));
-  const pick = (label: string, value: number, set: (value: number) => void) => (
-    <Select label={label} value={value} onChange={(event) => set(Number(event.target.value))}>
+  const pick = (label: string, value: number, set: (value: string) => void) => (
+    <Select label={label} value={value} onChange={(event) => set(event.target.value)}>
       {versions.map((version) => (
         <option key={version.number} value={version.number}>Version {version.number}</option>
       ))}

@@ -1,7 +1,7 @@
 /** Every page: open to all in both themes, narrow and wide; without what a viewer may not do; and under another tenant, without a word of this one. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { admin, barriers, browser, context, go, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
+import { admin, barriers, browser, context, expectOpenToAll, go, paint, page, PHONE, shot, signIn, signInByToken, URL, watch, WIDE } from "./browser";
 
 const OF_AN_EXPERIMENT = ["", "/trials", "/analysis", "/search", "/timeline", "/logs", "/config", "/code"];
 const OF_A_TRIAL = ["", "/media", "/logs", "/checkpoints", "/runs", "/events"];
@@ -50,6 +50,20 @@ describe("every page", () => {
       await shot(page, `all${place.replace(/[^a-z]+\d*/g, "-")}`);
     }
     expect(barred).toEqual([]);
+  });
+
+  it("opens again by its address what was looked at closely", async () => {
+    for (const [place, what] of [["/admin/people", /^vic/], ["/cluster", /^w-/]] as const) {
+      await go(page, place);
+      await page.getByRole("main").getByText(what).first().click();
+      await page.getByRole("dialog").getByRole("heading").first().waitFor();
+      await page.reload();
+      await page.getByRole("dialog").getByRole("heading").first().waitFor();
+      await expectOpenToAll(page);
+    }
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(new globalThis.URL(page.url()).search).toBe("");
   });
 
   it("shows nobody on any page what they may not do", { timeout: 120_000 }, async () => {
