@@ -16,7 +16,7 @@ export function NotFound() {
     <Page title="Not found">
       <Empty icon="search" title="There is no such page">
         <p>
-          The address leads nowhere here. <Link to="/experiments">Go to the experiments</Link>
+          The address leads nowhere here. <Link to="/">Go to the first room</Link>
         </p>
       </Empty>
     </Page>

@@ -76,7 +76,7 @@ export default function ExperimentsPage() {
             onTicked={may("experiment.write") ? setTicked : undefined}
             onEnd={list.more}
             card={(one) => <ExperimentCard experiment={one} />}
-            empty={<Nothing search={search} mayCreate={may("experiment.write")} />}
+            empty={isFilterBad ? <Empty icon="filter" title="This filter cannot be read" /> : <Nothing search={search} mayCreate={may("experiment.write")} />}
           />
         )}
         {chosen.length > 0 && (
