@@ -188,10 +188,14 @@ it("gathers them by what they share, opened and walked by keys, and a link holds
   await kept.waitFor();
   const without = (await admin<{ items: unknown[] }>("GET", "/v1/experiments?limit=200&filter=labels%20is%20absent")).items.length;
   expect(await table.getByRole("row").last().innerText()).toMatch(new RegExp(`^no label\\s+${without} experiment`));
+  const isOpen = (open: boolean) => kept.and(page.locator(`[aria-expanded=${open}]`)).waitFor();
+  await kept.click();
+  await isOpen(true);
   await table.focus();
-  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowLeft");
+  await isOpen(false);
   await page.keyboard.press("ArrowRight");
-  await kept.and(page.locator("[aria-expanded=true]")).waitFor();
+  await isOpen(true);
   await table.getByRole("row", { level: 2 }).filter({ hasText: "quadratic" }).waitFor();
   await page.reload();
   await table.getByRole("row", { level: 2 }).filter({ hasText: "quadratic" }).waitFor();
