@@ -12,7 +12,6 @@ from services.gateway.operations.table import OPERATIONS
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.connections import Connections, most_connections
 from services.gateway.rest.dashboard import load_dashboard
-from services.gateway.rest.openapi import render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection
 from services.gateway.tls import Tls, TlsFiles
@@ -34,7 +33,7 @@ class DoorKeeper:
         body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
         hosts = frozenset(own.allowed_hosts)
         limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
-        self._rest = Rest(front, limits, render_openapi(OPERATIONS))
+        self._rest = Rest(front, limits)
         self._rpc = Rpc(front, own.proxies)
         self._closing = asyncio.Event()
 

@@ -100,7 +100,8 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.on_close(auditor.flush)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
     providers = await process.enter(Providers(rules.providers, clock))
-    passwords = Passwords(derive_key(pepper, "password")) if own.passwords else None
+    key = derive_key(pepper, "password")
+    passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
     sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
     wakes = (sender.wake, deletions.wake)
     doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in)

@@ -37,6 +37,7 @@ class GatewaySection(Section):
     `web_directory` holds the dashboard as it was built, which is served at `/`; by default the checkout's `web/dist`, if it is there.
     `body_timeout_s` is what a request's headers may take, and what its body may.
     `max_connections` and `streams_of_tenant` hold for each replica.
+    `password_memory_kib` is what Argon2id takes for one password, in three passes: RFC 9106's second choice, and no less than OWASP asks for.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
     """
 
@@ -68,6 +69,7 @@ class GatewaySection(Section):
     webhooks: WebhookSection = WebhookSection()
     sign_in_file: Path | None = None
     passwords: bool = True
+    password_memory_kib: int = Field(64 * 1024, ge=12 * 1024)
     session_idle_s: int = Field(3 * 86400, ge=60)
     session_life_s: int = Field(30 * 86400, ge=60)
     tls_certificate_file: Path | None = None

@@ -31,7 +31,7 @@ from services.gateway.rest.browsing import (
 )
 from services.gateway.rest.connections import answering, know
 from services.gateway.rest.dashboard import Dashboard
-from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
+from services.gateway.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
@@ -45,8 +45,6 @@ CSV = "text/csv"
 SERVER = "muster"
 RESPOND_ASYNC = "respond-async"
 """What a client prefers (RFC 7240) that takes an operation for an answer."""
-OPENAPI_PATH = "/openapi.json"
-"""Paths beside the table of operations; they show nothing of any tenant."""
 
 _CHUNK_BYTES = 256 * 1024
 _log = structlog.get_logger()
@@ -69,10 +67,9 @@ class RestSettings:
 class Rest:
     """Serves the operations over HTTP."""
 
-    def __init__(self, front: Front, settings: RestSettings, openapi: bytes) -> None:
+    def __init__(self, front: Front, settings: RestSettings) -> None:
         self._front = front
         self._settings = settings
-        self._openapi = openapi
 
     def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
         """The aiohttp application with a route for each operation, and no other but the document, its page and the dashboard."""
@@ -81,7 +78,7 @@ class Rest:
             app.router.add_route(row.verb, row.path, self._route(row), name=row.name)
             if row.verb == "GET" and row.stream is None:
                 app.router.add_route("HEAD", row.path, self._route(row))
-        app.router.add_route("GET", OPENAPI_PATH, self._document)
+        app.router.add_route("GET", OPENAPI_PATH, Description(operations).show)
         app.on_response_prepare.append(_sign)
         app.router.add_route("GET", DOCS_PATH, show_docs)
         app.router.add_route("GET", DOCS_PATH + "/{name}", show_file)
@@ -162,9 +159,6 @@ class Rest:
             if not chunk:
                 return
             yield chunk
-
-    async def _document(self, request: web.Request) -> web.StreamResponse:
-        return web.Response(body=self._openapi, content_type="application/json")
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,5 +1,7 @@
-"""The API's document as a page (`/docs`), by Swagger UI: its files come from a wheel, so that nothing is loaded from elsewhere."""
+"""The API's document (`/openapi.json`), and the same as a page (`/docs`), by Swagger UI: its files come from a wheel, so that nothing is loaded from
+elsewhere. Neither shows anything of any tenant."""
 
+import asyncio
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,7 +10,9 @@ from aiohttp import web
 
 from muster.errors import NotFound
 from services.gateway.core.browsers import COOKIE, HEADER
+from services.gateway.rest.openapi import Rows, render_openapi
 
+OPENAPI_PATH = "/openapi.json"
 DOCS_PATH = "/docs"
 _KINDS = {
     "swagger-ui.css": "text/css",
@@ -37,11 +41,25 @@ _PAGE = """<!doctype html>
 </html>
 """
 _START = f"""SwaggerUIBundle({{
-  url: "/openapi.json", dom_id: "#api", deepLinking: true, filter: true, docExpansion: "none", validatorUrl: null,
+  url: "{OPENAPI_PATH}", dom_id: "#api", deepLinking: true, filter: true, docExpansion: "none", validatorUrl: null,
   requestInterceptor: (request) => {{ request.headers["{HEADER}"] = "{COOKIE}"; return request; }},
 }});
 """
 """Who signs in from the page has a session in the browser's cookie: every request says that it may count."""
+
+
+class Description:
+    """The document, rendered once, when it is first asked for: that takes most of a second, for which no start need wait."""
+
+    def __init__(self, operations: Rows) -> None:
+        self._operations = operations
+        self._rendering: asyncio.Task[bytes] | None = None
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        """Rendered apart from the loop, and for all who ask meanwhile; one who goes away takes it from nobody."""
+        if self._rendering is None:
+            self._rendering = asyncio.create_task(asyncio.to_thread(render_openapi, self._operations))
+        return web.Response(body=await asyncio.shield(self._rendering), content_type="application/json")
 
 
 async def show_docs(request: web.Request) -> web.StreamResponse:

@@ -164,6 +164,7 @@ async def start_gateway(
         "MUSTER_GATEWAY__WRITES_PER_S": "2000",
         "MUSTER_GATEWAY__READS_PER_S": "5000",
         "MUSTER_GATEWAY__COMMAND_WAIT_S": "3.0",
+        "MUSTER_GATEWAY__PASSWORD_MEMORY_KIB": "12288",  # the least: people sign in hundreds of times
         "MUSTER_SIDE__PORT": str(side),
         "PATH": os.environ["PATH"],
     }

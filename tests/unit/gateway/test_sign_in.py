@@ -169,9 +169,9 @@ async def test_who_is_not_there_takes_as_much_work() -> None:
     async def best_s(known: str | None) -> float:
         took = []
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             await passwords.matches(known, "something else")
-            took.append(time.perf_counter() - began)
+            took.append(time.process_time() - began)
         return min(took)
 
     assert 0.3 < await best_s(None) / await best_s(hashed) < 3
