@@ -164,7 +164,7 @@ async def _migrate_all(urls: dict[str, ServiceUrls]) -> None:
 async def _copy_database(administrator_url: str, model: str, name: str) -> None:
     server = await asyncpg.connect(administrator_url)
     try:
-        await server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{model}"')
+        await server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{model}" STRATEGY FILE_COPY')
     finally:
         await server.close()
 
