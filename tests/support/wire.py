@@ -1,7 +1,11 @@
-"""Protobuf messages as bytes, right ones and wrong ones, made from their descriptors by Hypothesis."""
+"""Protobuf messages as bytes, right ones and wrong ones, made from their descriptors by Hypothesis.
+
+What stands for a kind or a field is made once: Hypothesis looks through each new strategy, which takes longer than all that is drawn from it.
+"""
 
 import struct
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor as Field
@@ -22,6 +26,7 @@ _DEEPEST = 3
 _DOCUMENTS = ("Struct", "Value", "ListValue")
 
 
+@cache
 def messages(kind: Descriptor) -> st.SearchStrategy[bytes]:
     """What stands for a message of a kind: mostly one, with odd values; or bytes that are none."""
     made = _message(kind, 0)
@@ -51,6 +56,7 @@ def varint(number: int) -> bytes:
     return bytes(found)
 
 
+@cache
 def _message(kind: Descriptor, depth: int) -> st.SearchStrategy[bytes]:
     if kind.name in _DOCUMENTS and depth < _DEEPEST:
         return st.one_of(_fields(kind, depth), st.sampled_from((_deep(kind, DEEP), _deep(kind, 20))))
@@ -67,6 +73,7 @@ def _fields(kind: Descriptor, depth: int) -> st.SearchStrategy[bytes]:
     return st.one_of(whole.map(b"".join), st.lists(one, max_size=2 * len(fields)).map(b"".join))
 
 
+@cache
 def _field(field: Field, depth: int) -> st.SearchStrategy[bytes]:
     number = field.number
     wire, values = _values(field, depth)
@@ -101,6 +108,7 @@ def _values(field: Field, depth: int) -> tuple[int, st.SearchStrategy[bytes]]:
             return VARINT, st.sampled_from(NUMBERS).map(varint)
 
 
+@cache
 def _unknown() -> st.SearchStrategy[bytes]:
     """A field that no version has, at each end of the numbers."""
     number = st.sampled_from((999, 2**29 - 1))

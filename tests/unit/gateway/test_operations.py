@@ -3,13 +3,14 @@
 import dataclasses
 import json
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 import pytest
 from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings, strategies as st
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from services.gateway.api import access, base, experiments, versions
 from services.gateway.operations.long import OF_THE_SITE, OUTCOMES
@@ -18,6 +19,7 @@ from services.gateway.operations.table import OPERATIONS
 from services.gateway.rest.openapi import render_openapi
 from services.gateway.rpc.mapper import Mapper
 from services.gateway.rpc.proto import collect_schema, render_proto
+from services.gateway.rpc.shapes import shape_of
 from services.gateway.rpc.stubs import muster_pb2
 from shared.errors import Rejected
 from tests.support.thorough import examples
@@ -107,7 +109,7 @@ def test_every_model_has_a_message_and_every_field_its_place() -> None:
 @pytest.mark.parametrize("name", sorted(SCHEMA.models))
 def test_messages_say_what_models_say(name: str, data: st.DataObject) -> None:
     model = SCHEMA.models[name]
-    values = {field: data.draw(value_of(model, field)) for field in model.model_fields}
+    values = data.draw(values_of(model))
     made = model.model_construct(**values)
     back = MAPPER.to_values(model, MAPPER.to_message(made))
     assert said(back) == said(values)
@@ -118,9 +120,13 @@ def said(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
 
 
-def value_of(model: Any, field: str) -> st.SearchStrategy[Any]:
-    from services.gateway.rpc.shapes import shape_of
+@cache
+def values_of(model: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
+    """Made once: Hypothesis looks through each new strategy, which takes longer than what is drawn from it."""
+    return st.fixed_dictionaries({field: value_of(model, field) for field in model.model_fields})
 
+
+def value_of(model: type[BaseModel], field: str) -> st.SearchStrategy[Any]:
     shape = shape_of(model.model_fields[field])
     one: dict[str, st.SearchStrategy[Any]] = {
         "string": st.text(max_size=5),
