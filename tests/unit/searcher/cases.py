@@ -138,8 +138,11 @@ class Story:
 
 
 NUMBERS = st.integers(1, 20)
-OUTCOMES: st.SearchStrategy[Outcome] = st.sampled_from(["failed", "completed", "cancelled", "invalid"])
+ENDS: tuple[Outcome, ...] = ("failed", "completed", "cancelled", "invalid")
 STORIES = st.builds(
-    Story, st.integers(0, 10**6), st.dictionaries(NUMBERS, OUTCOMES, max_size=5), st.frozensets(NUMBERS)
+    Story,
+    st.integers(0, 10**6),
+    st.dictionaries(NUMBERS, st.sampled_from(ENDS), max_size=5),
+    st.frozensets(NUMBERS),
 )
 CHANCE = st.builds(random.Random, st.integers(0, 10**6))

@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, settings
 
 from muster.config import Point
-from services.searcher.core.entities import Outcome
 from services.searcher.core.journal import Entry, replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.search import Search
 from services.searcher.core.state import state_of, take_up
 from services.searcher.core.turn import Turn
+from tests.support.thorough import examples
 from tests.unit.searcher.cases import (
     BY_PROMOTION,
     BY_STOPPING,
     CHANCE,
+    ENDS,
     LEARNING,
     METHODS,
-    OUTCOMES,
     STORIES,
     Case,
     Story,
@@ -37,18 +37,20 @@ from tests.unit.searcher.world import (
 
 
 @every_method
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=examples(4, 30), deadline=None)
 @given(story=STORIES)
 @example(story=Story(7, {}, frozenset()))
 def test_whatever_happens_a_search_keeps_its_rules_and_ends(name: str, story: Story) -> None:
     """Its trials and no more, its limits, progress that only rises, the rule of its rungs, no more places at a time than it had, and a journal that
-    decides the same again."""
+    decides the same again. What is told again changes nothing."""
     case, world, seen = METHODS[name], METHODS[name].world(), [0.0]
+    again = now_and_then(random.Random(story.seed), tell_again, 0.2)
 
     def watch(world: World) -> None:
         seen.append(world.experiment.progress)
         assert seen[-2] <= seen[-1] <= 1.0
         assert seen[-1] < 1.0 or len(world.trials) >= case.trials
+        again(world)
 
     story.happen(world, watch)
     assert seen[1] == 0.0
@@ -68,17 +70,16 @@ def test_whatever_happens_a_search_keeps_its_rules_and_ends(name: str, story: St
 
 
 @every_method
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10**6), outcome=OUTCOMES)
-def test_the_end_is_reached_though_every_trial_ends_early(name: str, seed: int, outcome: Outcome) -> None:
-    world = METHODS[name].world()
-    Story(seed, dict.fromkeys(range(1, 100), outcome), frozenset(range(1, 100, 2))).happen(world)
-    assert len(world.trials) == made_by(METHODS[name], world)
-    assert world.experiment.state is end_by_the_rules(world)
+def test_the_end_is_reached_though_every_trial_ends_early(name: str) -> None:
+    for seed, outcome in enumerate(ENDS * examples(1, 10)):
+        world = METHODS[name].world()
+        Story(seed, dict.fromkeys(range(1, 100), outcome), frozenset(range(1, 100, 2))).happen(world)
+        assert len(world.trials) == made_by(METHODS[name], world), outcome
+        assert world.experiment.state is end_by_the_rules(world), outcome
 
 
 @every_method
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3, 20), deadline=None)
 @given(story=STORIES, chance=CHANCE)
 def test_a_search_that_is_lost_at_any_event_has_the_same_future(
     name: str, story: Story, chance: random.Random
@@ -98,26 +99,7 @@ def test_a_search_that_learns_is_rebuilt_from_its_journal_and_saves_no_state(nam
 
 
 @every_method
-@settings(max_examples=8, deadline=None)
-@given(story=STORIES, chance=CHANCE)
-def test_what_is_told_again_changes_nothing(name: str, story: Story, chance: random.Random) -> None:
-    def tell_again(world: World) -> None:
-        if world.events and chance.random() < 0.2:
-            number, act = chance.choice(world.events)
-            experiment, trials, said = world.experiment, world.trials, len(world.journal)
-            decision = world.turn(act, number)
-            world.events.pop()
-            assert not (decision.wanted or decision.changed or decision.judged or decision.is_announced)
-            assert (world.experiment, len(world.journal)) == (experiment, said)
-            assert {n: t._replace(dirty=False) for n, t in world.trials.items()} == {
-                n: t._replace(dirty=False) for n, t in trials.items()
-            }
-
-    story.happen(METHODS[name].world(), tell_again)
-
-
-@every_method
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3, 20), deadline=None)
 @given(story=STORIES, chance=CHANCE)
 def test_pauses_of_a_person_change_neither_limits_nor_end(
     name: str, story: Story, chance: random.Random
@@ -136,14 +118,31 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
     assert replay(world.config, SEED, stored(world.journal)) is None
 
 
-def now_and_then(chance: random.Random, act: Callable[[World], None]) -> Callable[[World], None]:
-    """Between one event and the next, at one of twenty."""
+def now_and_then(
+    chance: random.Random, act: Callable[[World], None], share: float = 0.05
+) -> Callable[[World], None]:
+    """Between one event and the next, at a share of them."""
 
     def between(world: World) -> None:
-        if chance.random() < 0.05:
+        if chance.random() < share:
             act(world)
 
     return between
+
+
+def tell_again(world: World) -> None:
+    """Something that happened before, of whichever trial: that changes nothing, and nothing is said."""
+    if not world.events:
+        return
+    number, act = random.Random(len(world.events)).choice(world.events)
+    experiment, trials, said = world.experiment, world.trials, len(world.journal)
+    decision = world.turn(act, number)
+    world.events.pop()
+    assert not (decision.wanted or decision.changed or decision.judged or decision.is_announced)
+    assert (world.experiment, len(world.journal)) == (experiment, said)
+    assert [t._replace(dirty=False) for t in world.trials.values()] == [
+        t._replace(dirty=False) for t in trials.values()
+    ]
 
 
 def take_up_state(world: World) -> None:
