@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from tests.integration.servers import Servers
-from tests.integration.worker.daemon import WITH_TORCH, Daemon
+from tests.integration.worker.daemon import TO_EXCHANGE, WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import Metadata
 from tests.support.waiting import eventually
@@ -40,6 +40,12 @@ def daemons(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
 async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
     """One worker that has been heard, its warm parent imported."""
     return await heard(platform, daemons("w1"))
+
+
+@pytest.fixture(scope="module")
+async def exchanging_worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
+    """The same, whose warm parent has imported what the ranks of a gang need to exchange something."""
+    return await heard(platform, daemons("w1"), **TO_EXCHANGE)
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,13 @@ from tests.support.warm import ROOT, WITHOUT_TORCH, WarmHere, start_here
 from worker.settings import WARM_MODULES
 
 WITH_TORCH = {"MUSTER_WORKER__WARM": WARM_MODULES}
-"""As workers are: for scripts that train. It takes seconds of processor time, at each start."""
+"""As workers are: for scripts that train. It takes five seconds of processor time, at each start."""
+TO_EXCHANGE = {"MUSTER_WORKER__WARM": WARM_MODULES.replace("torch._dynamo,", "")}
+"""For gangs without an optimizer, which has half of those seconds: each rank would import the other half itself."""
 
 
 class Daemon:
-    """A real worker process in a directory of its own. Its warm parent imports the least, unless it is started `WITH_TORCH`."""
+    """A real worker process in a directory of its own. Its warm parent imports the least, unless it is started `WITH_TORCH` or `TO_EXCHANGE`."""
 
     def __init__(self, servers: Servers, name: str, directory: Path, slots: int = 1) -> None:
         self.name = name

@@ -7,7 +7,7 @@ import pytest
 
 from shared.messages.allocations import ObservedAllocation
 from shared.messages.specs import Member
-from tests.integration.worker.daemon import WITH_TORCH, Daemon
+from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
@@ -55,7 +55,7 @@ A_LOT_OF_OUTPUT = "for _ in range(200): print('x' * 100_000)\n"
 async def bounded(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
     """A worker that gives a run 8 MiB."""
     daemon = daemons("b1")
-    daemon.start(MUSTER_WORKER__RUN_BYTES=str(MOST_BYTES), **WITH_TORCH)
+    daemon.start(MUSTER_WORKER__RUN_BYTES=str(MOST_BYTES), **TO_EXCHANGE)
     await eventually(lambda: "b1" in platform.observed)
     return daemon
 

@@ -119,7 +119,8 @@ async def test_a_build_that_prints_without_end_is_ended_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "MOST_PRINTED_BYTES", 1024 * 1024)
-    told = await build(tmp_path, "while True: print('compiles on and on')\n", [])
+    # Long lines: pip takes a third of a millisecond for each, however short.
+    told = await build(tmp_path, "while True: print('compiles on and on ' * 100)\n", [])
     assert "endless.txt could not be installed: pip was ended, it printed more than 1 MiB" in told
     assert "compiles on and on" in told
 

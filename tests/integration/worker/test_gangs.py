@@ -3,16 +3,25 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.daemon import WITH_TORCH, Daemon
+from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 
 
-async def test_two_workers_train_as_one_gang(
-    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+async def two(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
+    """Two workers that have been heard."""
+    for name in ("g1", "g2"):
+        daemons(name).start(**TO_EXCHANGE)
+    await eventually(lambda: {"g1", "g2"} <= set(platform.observed))
+
+
+@pytest.mark.usefixtures("two")
+async def test_two_workers_train_as_one_gang(platform: FakePlatform, tmp_path: Path) -> None:
     script = """
 import muster, time
 trial = muster.trial()
@@ -28,9 +37,6 @@ with trial.checkpoint(step) as folder:
     (folder / "alike").write_bytes(bytes([trial.rank]))
 print("rank", trial.rank, "stopped at", step)
 """
-    for name in ("g1", "g2"):
-        daemons(name).start(**WITH_TORCH)
-    await eventually(lambda: {"g1", "g2"} <= set(platform.observed))
     members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
     run = platform.allocation("gang", platform.add_code(code_in(tmp_path, script)), members)
     await platform.desire("g1", run)
@@ -63,8 +69,9 @@ print("rank", trial.rank, "stopped at", step)
     await eventually(lambda: all(f"rank {rank} stopped at" in platform.text(run) for rank in (0, 1)))
 
 
+@pytest.mark.usefixtures("two")
 async def test_a_gang_without_room_for_a_checkpoint_stays_in_step(
-    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
+    platform: FakePlatform, tmp_path: Path
 ) -> None:
     """One rank has no room to write, then the other: both are told, and train on."""
     script = """
@@ -87,17 +94,14 @@ save(1, without_room(rank=1))
 save(2, without_room(rank=0))
 save(3, lambda folder: None)
 """
-    for name in ("n1", "n2"):
-        daemons(name).start(**WITH_TORCH)
-    await eventually(lambda: {"n1", "n2"} <= set(platform.observed))
-    members = (Member(worker="n1", slots=1), Member(worker="n2", slots=1))
+    members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
     run = platform.allocation("gang without room", platform.add_code(code_in(tmp_path, script)), members)
-    await platform.desire("n1", run)
-    await platform.desire("n2", run)
-    await eventually(lambda: (platform.of("n1", run) or run).rendezvous is not None)
-    met = run.model_copy(update={"rendezvous": platform.of("n1", run).rendezvous})  # type: ignore[union-attr]
-    await platform.desire("n2", met)
-    for name in ("n1", "n2"):
+    await platform.desire("g1", run)
+    await platform.desire("g2", run)
+    await eventually(lambda: (platform.of("g1", run) or run).rendezvous is not None)
+    met = run.model_copy(update={"rendezvous": platform.of("g1", run).rendezvous})  # type: ignore[union-attr]
+    await platform.desire("g2", met)
+    for name in ("g1", "g2"):
         await eventually(lambda name=name: state_of(platform, run, name) == "exited")  # type: ignore[misc]
         assert platform.of(name, run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
     await eventually(lambda: len(platform.saved_of(run)) == 1)
@@ -105,7 +109,7 @@ save(3, lambda folder: None)
     assert (saved.number, saved.step) == (1, 3)
     assert [entry.path for entry in saved.files] == ["shard-0", "shard-1"]
     told = [
-        f"rank {rank} step {step} [Errno 28] the disk of worker n{rank + 1} is full"
+        f"rank {rank} step {step} [Errno 28] the disk of worker g{rank + 1} is full"
         for rank in (0, 1)
         for step in (1, 2)
     ]

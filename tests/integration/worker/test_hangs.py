@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member
-from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
@@ -56,14 +56,14 @@ def _stop_rank(platform: FakePlatform, run: DesiredAllocation, rank: int) -> Non
 
 
 async def test_a_training_that_hangs_is_ended_by_a_new_daemon_too_and_its_log_says_where(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, tmp_path: Path
 ) -> None:
     code = platform.add_code(code_in(tmp_path, STEPS + "wait_for_nobody()\n"))
     run = platform.allocation("hangs", code, ONE, spec=SOON)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.steps(run)) == 7)
-    worker.kill()
-    worker.start()
+    exchanging_worker.kill()
+    exchanging_worker.start(**TO_EXCHANGE)
     fault, reason = await _ended(platform, run)
     assert fault == "user"
     assert "the trial hangs" in reason and "hang_timeout" in reason
@@ -73,7 +73,7 @@ async def test_a_training_that_hangs_is_ended_by_a_new_daemon_too_and_its_log_sa
 
 
 async def test_a_training_that_never_makes_a_step_is_ended_after_its_time_to_start(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, tmp_path: Path
 ) -> None:
     script = STEPS.replace("for step", "wait_for_nobody()\nfor step")
     run = platform.allocation("never-starts", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
@@ -84,7 +84,7 @@ async def test_a_training_that_never_makes_a_step_is_ended_after_its_time_to_sta
 
 
 async def test_a_process_that_outlives_its_script_is_ended_with_all_that_it_started(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, tmp_path: Path
 ) -> None:
     script = f"import atexit, subprocess\n{STEPS}"
     script = script.replace("trial = muster", "atexit.register(lambda: wait_for_nobody())\ntrial = muster")
@@ -102,7 +102,7 @@ async def test_a_process_that_outlives_its_script_is_ended_with_all_that_it_star
 
 
 async def test_a_gang_with_a_stopped_rank_hangs(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, tmp_path: Path
 ) -> None:
     run = platform.allocation("stopped", platform.add_code(code_in(tmp_path, STEPS_TOGETHER)), TWO, spec=SOON)
     await platform.desire("w1", run)
@@ -116,9 +116,9 @@ async def test_a_gang_with_a_stopped_rank_hangs(
 
 
 async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
-    platform: FakePlatform, worker: Daemon, daemons: Callable[[str], Daemon], tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, daemons: Callable[[str], Daemon], tmp_path: Path
 ) -> None:
-    daemons("w2").start()
+    daemons("w2").start(**TO_EXCHANGE)
     await eventually(lambda: "w2" in platform.observed)
     members = (*ONE, Member(worker="w2", slots=1))
     code = platform.add_code(code_in(tmp_path, STEPS_TOGETHER))
@@ -138,7 +138,7 @@ async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
 
 
 async def test_who_computes_checkpoints_or_validates_for_long_is_left_alone(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, exchanging_worker: Daemon, tmp_path: Path
 ) -> None:
     script = (
         STEPS

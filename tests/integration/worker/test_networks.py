@@ -10,7 +10,7 @@ import pytest
 from deploy.horovod.toolchain import PATCH_LEVEL
 from muster.config.launching import Distributed
 from shared.messages.specs import Member
-from tests.integration.worker.daemon import WITH_TORCH, Daemon
+from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.networks import INTERFACE, address_of, joined_machines
 from tests.integration.worker.passage import lead_out
@@ -51,7 +51,7 @@ async def machines(
         for number, name in enumerate(NAMES):
             daemon = daemons(name)
             daemon.before = inside[number]
-            daemon.start(MUSTER_WORKER__ADDRESS=address_of(number), **WITH_TORCH)
+            daemon.start(MUSTER_WORKER__ADDRESS=address_of(number), **TO_EXCHANGE)
             started.append(daemon)
         await eventually(lambda: set(NAMES) <= set(platform.observed))
         yield
