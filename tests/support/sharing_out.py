@@ -11,8 +11,10 @@ SECONDS = {
     "tests/e2e/": 600,
     "tests/chaos/": 150,
     "tests/integration/scheduler/test_leaders.py": 150,
-    "tests/unit/searcher/test_every_method.py": 100,
-    "tests/unit/searcher/test_objectives.py": 60,
+    "tests/integration/gateway/test_fuzz_": 60,
+    "tests/integration/gateway/test_isolation.py": 60,
+    "tests/unit/searcher/test_every_method.py": 60,
+    "tests/unit/searcher/test_objectives.py": 40,
     "tests/integration/worker/": 30,
     "tests/integration/": 15,
 }

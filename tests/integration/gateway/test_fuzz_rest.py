@@ -49,6 +49,9 @@ ENDING = {"RevokeToken", "RevokeRole", "EditUser"}
 async def seeded(quick: Gateway, others: Others) -> Gateway:
     async with quick.client() as api:
         found = await seed(api, others)
+        await api.get(
+            "/openapi.json"
+        )  # is rendered now: schemathesis waits ten seconds for it, and the machine may be busy
     others.answers[ListCheckpoints] = checkpoints_of({DEFAULT_TENANT: (found,)})
     others.say(GetCluster, view("w1"))
     return quick
