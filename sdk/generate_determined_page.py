@@ -35,10 +35,23 @@ Save what its REST API answers as JSON files, one answer a file: `GET /api/v1/ex
 - A version here is made of a checkpoint that the registry holds, and those of Determined lie in its own store: versions stand in the model's metadata under
   `determined.versions`, with name, comment, notes, labels, metadata, hyperparameters, metrics and the checkpoint's address (`s3://bucket/prefix/uuid`), where the store at
   `--s3` shows a file of it; else the report names it as left out. Keys: `--access-key`, `--secret-key`, or `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`.
-  To have one as a version, load it in a script, call `trial.checkpoint()`, and register what that saved.
+  To have them as versions, see below.
+- A version of which neither it nor its answer says whose it is, is named in the report.
 - What was submitted has the label `determined-31`, and what was made is known by its metadata: a second time changes only what Determined tells otherwise.
 
 Trials, metrics and logs are not taken over.
+
+### Versions that can be loaded
+
+A small experiment brings checkpoints over, one by each trial: `examples/determined/bring.py` fetches the address that its hyperparameters name and saves it by
+`trial.checkpoint()`. Write the versions into `examples/determined/bring.yaml` as the import told them, then
+
+    muster experiment create examples/determined/bring.yaml examples/determined --wait
+    muster checkpoint list N                                     # a checkpoint for each version, with its metrics
+    muster model register mnist-prod CHECKPOINT --name v1
+
+and `muster.load("mnist-prod@1")` gives the files as Determined had stored them. What stands in `environment_variables` is seen by whoever sees the experiment: take a key that
+may read that bucket and nothing else.
 
 ## Merging
 

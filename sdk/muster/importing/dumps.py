@@ -28,6 +28,7 @@ class Dump:
 
     Attributes:
         unread: Files that held none of it.
+        nobodys: Versions of which nothing says whose they are: the file, and the version's number.
     """
 
     experiments: dict[str, Record] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Dump:
     checkpoints: dict[str, Record] = field(default_factory=dict)
     workspaces: dict[str, Record] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    nobodys: list[tuple[str, str]] = field(default_factory=list)
 
     def workspace_of(self, record: Record) -> str | None:
         """Return the name of the workspace in which `record` lies; None where it is not known, or is the one for all else."""
@@ -69,7 +71,7 @@ def read_dumps(paths: Iterable[Path]) -> Dump:
     dump = Dump()
     for path in paths:
         for file in _files(path):
-            if not _take(dump, _read(file)):
+            if not _take(dump, _read(file), str(file)):
                 dump.unread.append(str(file))
     return dump
 
@@ -97,7 +99,7 @@ def _read(file: Path) -> JsonValue:
     return value
 
 
-def _take(dump: Dump, answer: JsonValue) -> bool:
+def _take(dump: Dump, answer: JsonValue, file: str) -> bool:
     found = False
     for name, value in mapping(answer).items():
         kind = _KINDS.get(name)
@@ -105,8 +107,17 @@ def _take(dump: Dump, answer: JsonValue) -> bool:
         for record in records if kind is not None else ():
             if isinstance(record, dict):
                 found = True
-                _keep(dump, kind or "", _with_config(record, mapping(answer)))
+                whole = _with_model(record, mapping(answer)) if kind == "versions" else record
+                if kind == "versions" and not model_key(mapping(whole.get("model"))):
+                    dump.nobodys.append((file, text(whole.get("version"))))
+                    continue
+                _keep(dump, kind or "", _with_config(whole, mapping(answer)))
     return found
+
+
+def _with_model(version: Record, answer: Record) -> Record:
+    """`GET /models/{name}/versions` tells the model beside its versions, and need not repeat it in each."""
+    return {**version, "model": version.get("model") or answer.get("model")}
 
 
 def _with_config(record: Record, answer: Record) -> Record:
@@ -124,8 +135,7 @@ def _keep(dump: Dump, kind: str, record: Record) -> None:
     if kind == "versions":
         model = mapping(record.get("model"))
         key = f"{model_key(model)}@{text(record.get('version'))}"
-        if model:
-            dump.models[model_key(model)] = {**model, **dump.models.get(model_key(model), {})}
+        dump.models[model_key(model)] = {**model, **dump.models.get(model_key(model), {})}
     elif kind == "models":
         key = model_key(record)
     else:

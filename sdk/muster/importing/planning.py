@@ -22,6 +22,7 @@ IsThere = Callable[[str, str], bool]
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._ -]+")
 _FREE = ("hyperparameters", "data")
+_NOBODYS = "the dump does not say of which model it is: save the whole answer, with its `model`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def plan_import(dump: Dump, is_there: IsThere | None = None) -> ImportPlan:
     plan = ImportPlan()
     for path in dump.unread:
         plan.left_out.append((path, "holds no experiment, model, version, checkpoint or workspace"))
+    for path, version in dump.nobodys:
+        plan.left_out.append((f"version {version} in {path}", _NOBODYS))
     for key in sorted(dump.experiments, key=_natural):
         _plan_config(plan, dump, dump.experiments[key], key)
     for key in sorted(dump.models):

@@ -130,6 +130,18 @@ def test_a_model_has_its_versions_with_the_addresses_of_those_checkpoints_that_w
     assert [what for what, why in plan.left_out if "S3" in why] == ["checkpoint of mnist/prod@2"]
 
 
+def test_a_version_takes_the_model_beside_it_and_one_that_is_nobodys_is_named(tmp_path: Path) -> None:
+    bare = {name: value for name, value in version(4, "u4", {}).items() if name != "model"}
+    (tmp_path / "beside.json").write_text(json.dumps({"model": MODEL, "modelVersions": [bare]}))
+    (tmp_path / "cut.json").write_text(json.dumps({"modelVersions": [bare | {"version": 5}]}))
+    plan = plan_import(read_dumps([tmp_path]))
+    (model,) = plan.models
+    told: Any = model.metadata["determined"]
+    assert [one["version"] for one in told["versions"]] == [4]
+    why = dict(plan.left_out)[f"version 5 in {tmp_path / 'cut.json'}"]
+    assert "does not say of which model" in why
+
+
 def test_without_an_address_or_where_the_file_is_missing_the_checkpoint_is_left_out(dumps: Path) -> None:
     for is_there, word in ((None, "--s3"), (lambda *_: False, "does not show p/u1/metadata.json")):
         plan = plan_import(read_dumps([dumps]), is_there)
