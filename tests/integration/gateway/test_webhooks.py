@@ -189,6 +189,10 @@ async def test_a_test_says_at_once_what_came_of_it_whatever_the_target_does(
         assert (found["state"], found["status"], found["error"]) == said, path
         assert found["is_test"] and found["attempts"] == 1
         assert (await api.get(f"/v1/webhooks/{made_hook['id']}")).json()["enabled"] == (path != "/gone")
+        replayed = (await api.post(f"/v1/webhooks/{made_hook['id']}/deliveries/replay")).json()
+        assert replayed["deliveries"] == (said[0] == "dead"), (
+            "a test that was given up is sent again as all is"
+        )
         await api.delete(f"/v1/webhooks/{made_hook['id']}")
     assert receiver.at("/secret") == []
     assert receiver.types_at("/fine") == ["webhook.tested"]
