@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from muster.cli.output import chosen, common
+from muster.errors import MusterError
 
 LISTS = frozenset({"list", "bindings", "deliveries"})
 
@@ -19,6 +20,14 @@ class Command(TyperCommand):
         _add_common(self)
         if name in LISTS:
             self.params.extend(_options(chosen))
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run it; what is refused is said to be at the option that was typed, where the platform names a field of the request."""
+        try:
+            return super().invoke(ctx)
+        except MusterError as error:
+            error.place = _as_typed(ctx, error.place)
+            raise
 
 
 class Group(TyperGroup):
@@ -44,6 +53,19 @@ def verb(
 def _add_common(command: TyperCommand | TyperGroup) -> None:
     own = {option for parameter in command.params for option in parameter.opts}
     command.params.extend(option for option in _options(common) if not own & set(option.opts))
+
+
+def _as_typed(context: typer.Context, place: str | None) -> str | None:
+    """The option that became the field `place`, where there was one on the command line; a repeatable one is an entry of the plural's."""
+    field = (place or "").partition("[")[0]
+    for option in context.command.params:
+        if not isinstance(option, TyperOption) or option.name is None:
+            continue
+        name, source = option.name.rstrip("_"), context.get_parameter_source(option.name)
+        names = (name, f"{name}s") if option.multiple else (name,)
+        if field in names and source is not None and source.name == "COMMANDLINE":
+            return max(option.opts, key=len)
+    return place
 
 
 @cache

@@ -1,11 +1,13 @@
 """From an HTTP request to a request model: path, query and body, each fault with its place."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, get_origin
 
 import orjson
 from aiohttp import web
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from muster.errors import Rejected, Transient, plain_fault
 from services.gateway.api.base import Request
@@ -15,6 +17,7 @@ from services.gateway.operations.operation import Operation
 
 MAX_BODY_BYTES = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
+_MOST_SHOWN = 40
 
 
 async def read_request(request: web.Request, row: Operation[Any, Any], body_timeout_s: float) -> Request:
@@ -49,7 +52,10 @@ def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Req
         if len(given) > 1 and not is_list:
             raise Rejected("invalid_request", "this parameter was given more than once", name)
         values[name] = given if is_list else given[0]
-    return validate(row.request, values)
+    try:
+        return row.request.model_validate(values)
+    except ValidationError as error:
+        raise _rejected_query(error) from None
 
 
 def read_fields(row: Operation[Any, Any], request: web.Request) -> Include | None:
@@ -90,11 +96,21 @@ def validate(model: type[Request], values: dict[str, Any]) -> Request:
 def rejected(error: ValidationError) -> Rejected:
     """The first fault as an error with its place; the others are counted."""
     faults = error.errors(include_url=False, include_input=False)
+    return Rejected("invalid_request", _told(faults), render_place(faults[0]["loc"]))
+
+
+def _rejected_query(error: ValidationError) -> Rejected:
+    """The same at the parameter's own name: who repeats one writes no indexes. Which of several it was, its value says."""
+    faults = error.errors(include_url=False)
+    name, *index = faults[0]["loc"]
+    which = f", not {str(faults[0]['input'])[:_MOST_SHOWN]!r}" if index else ""
+    return Rejected("invalid_request", _told(faults, which), str(name))
+
+
+def _told(faults: Sequence[ErrorDetails], which: str = "") -> str:
     first = faults[0]
-    message = plain_fault(first["type"], first["msg"], first.get("ctx", {}))
-    if len(faults) > 1:
-        message += f" (and {len(faults) - 1} more)"
-    return Rejected("invalid_request", message, render_place(first["loc"]))
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return plain_fault(first["type"], first["msg"], first.get("ctx", {})) + which + more
 
 
 async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BODY_BYTES) -> bytes:

@@ -77,3 +77,21 @@ def test_what_is_no_moment_is_refused_with_what_would_be(given: str) -> None:
     with pytest.raises(Rejected) as refused:
         moment_of(given, "--since")
     assert refused.value.place == "--since" and "7d" in (refused.value.hint or "")
+
+
+def test_what_is_refused_is_said_to_be_at_the_option_that_was_typed(shell: Shell) -> None:
+    def refused(place: str) -> httpx.Response:
+        told = {
+            "type": "urn:muster:error:rejected",
+            "code": "forbidden",
+            "detail": "not that",
+            "place": place,
+        }
+        return httpx.Response(403, json=told, headers={"content-type": "application/problem+json"})
+
+    shell.answers["GET /v1/usage"] = refused("by")
+    assert "not that, at --by" in shell("usage", "--by", "user").err
+    assert json.loads(shell("usage", "--by", "user", "--json").err)["place"] == "--by"
+    assert "not that, at by" in shell("usage").err, "nobody typed it"
+    shell.answers["POST /v1/webhooks"] = refused("events[1]")
+    assert "at --event" in shell("webhook", "create", "ci", "https://a.example", "--event", "x").err
