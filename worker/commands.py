@@ -76,6 +76,6 @@ def join(
     if systemd:
         typer.echo(systemd_unit(joining, place))
     elif detach:
-        typer.echo(f"it runs as process {start_detached(joining, place)}; `kill` ends it gently", err=True)
+        typer.echo(start_detached(joining, place), err=True)
     else:
         run_here(joining, place)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -27,7 +27,11 @@ from worker.settings import WorkerSettings, inherited_environment
 KEPT = "join.json"
 LOG = "worker.log"
 STARTS_WITHIN_S = 60.0
+ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
+_LET_IN = b"the worker was let in"
+_REFUSED = b"being let in by nats"
+"""What the daemon's log says of it."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")
 """Of who types; the daemon needs none of them."""
@@ -166,11 +170,13 @@ def run_here(joining: Joining, directory: Path) -> None:
     os.execve(sys.executable, _words(), _environment(joining, directory))  # noqa: S606 - our own interpreter
 
 
-def start_detached(joining: Joining, directory: Path) -> int:
-    """Starts the daemon in a session of its own and waits until it is there; returns its process id.
+def start_detached(joining: Joining, directory: Path) -> str:
+    """Starts the daemon in a session of its own, waits until it is there, and returns what became of it in a sentence.
+
+    Where the platform does not answer, it goes on asking: what was left running here is looked after all the same.
 
     Raises:
-        Rejected: It ended, with the end of what it said.
+        Rejected: It ended, with the end of what it said; or it is let in no more.
     """
     log = directory / LOG
     before = log.stat().st_size if log.exists() else 0
@@ -185,20 +191,48 @@ def start_detached(joining: Joining, directory: Path) -> int:
             stderr=output,
             start_new_session=True,
         )
-    end = time.monotonic() + STARTS_WITHIN_S
-    while time.monotonic() < end:
-        with log.open("rb") as written:
-            written.seek(before)
-            said = written.read()
-        if _READY in said:
-            return daemon.pid
-        if daemon.poll() is not None:
-            last = said.decode(errors="replace").strip().splitlines()[-1:]
-            raise Rejected("worker_ended", f"the worker ended: {' '.join(last)}", hint=f"see {log}")
-        time.sleep(_LOOK_S)
-    raise Rejected(
-        "worker_slow", f"the worker has not become ready in {STARTS_WITHIN_S:g} s", hint=f"see {log}"
-    )
+    said = _Said(daemon, log, before)
+    if said.first_of((_READY,), STARTS_WITHIN_S) is None:
+        raise Rejected(
+            "worker_slow", f"the worker has not become ready in {STARTS_WITHIN_S:g} s", hint=f"see {log}"
+        )
+    ends = f"`kill {daemon.pid}` ends it gently"
+    match said.first_of((_LET_IN, _REFUSED), ANSWERS_WITHIN_S):
+        case bytes(word) if word == _LET_IN:
+            return f"it runs as process {daemon.pid}; {ends}"
+        case bytes():
+            raise Rejected(
+                "worker_refused",
+                f"the bus lets this machine in no more: its key was revoked; process {daemon.pid} goes on asking, and {ends}",
+                hint=f"to let it in again, remove {directory / 'identity'} and give it a new token: `muster worker token`",
+            )
+        case _:
+            return f"it runs as process {daemon.pid}; the platform has not answered yet, and is asked again; {ends}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a daemon writes into its log, from `begin` on."""
+
+    daemon: subprocess.Popen[bytes]
+    log: Path
+    begin: int
+
+    def first_of(self, words: Sequence[bytes], within_s: float) -> bytes | None:
+        """Waits for one of the words. Raises Rejected when the daemon ends before."""
+        end = time.monotonic() + within_s
+        while time.monotonic() < end:
+            with self.log.open("rb") as written:
+                written.seek(self.begin)
+                said = written.read()
+            for word in words:
+                if word in said:
+                    return word
+            if self.daemon.poll() is not None:
+                last = said.decode(errors="replace").strip().splitlines()[-1:]
+                raise Rejected("worker_ended", f"the worker ended: {' '.join(last)}", hint=f"see {self.log}")
+            time.sleep(_LOOK_S)
+        return None
 
 
 def systemd_unit(joining: Joining, directory: Path) -> str:

@@ -85,4 +85,5 @@ class Line:
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))
                 continue
             outages.worked(_REACHING)
+            _log.info("the worker was let in")
             return bus
