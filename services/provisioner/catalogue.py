@@ -67,7 +67,11 @@ class CatalogueEntries(BaseModel):
 
 
 class CatalogueFile:
-    """The catalogue as it is on disk. A change that cannot be read leaves what was known, and is told in the log."""
+    """The catalogue as it is on disk. A change that cannot be read leaves what was known, and is told in the log and as `trouble`.
+
+    Attributes:
+        trouble: Why what is known may be old; None: it is as the file says.
+    """
 
     def __init__(self, path: Path | None, own: Sequence[Offer] = ()) -> None:
         """`own`: offers of the process itself, which no file has to name. Raises Rejected (`bad_catalogue`) where the file is wrong."""
@@ -75,6 +79,7 @@ class CatalogueFile:
         self._own = tuple(own)
         self._seen: tuple[int, int] | None = None
         self._known = Catalogue(self._own)
+        self.trouble: str | None = None
         if path is not None:
             self._known = self._read(path)
 
@@ -83,8 +88,10 @@ class CatalogueFile:
         if self._path is not None and self._stamp(self._path) != self._seen:
             try:
                 self._known = self._read(self._path)
+                self.trouble = None
                 _log.info("the catalogue was read", offers=len(self._known.offers))
             except Rejected as error:
+                self.trouble = f"the catalogue cannot be read, and what was known before counts: {error}"
                 _log.error("the catalogue cannot be read; what was known before stays", error=str(error))
         return self._known
 

@@ -26,8 +26,8 @@ class Pools:
     providers: Collection[str]
 
     def spec_of(self, row: Provider, live: Sequence[Instance]) -> tuple[PoolSpec | None, str | None]:
-        """What the pool may rent, and what is wrong with it. A definition that the catalogue no longer allows rents nothing more and
-        leaves alone what stands; None where nothing does."""
+        """What the pool may rent, and what is wrong with it, or with the catalogue that it is read by. A definition that the catalogue
+        no longer allows rents nothing more and leaves alone what stands; None where nothing does."""
         wrong = None
         if row.definition is None:
             spec: PoolSpec | None = self.default if row.pool == self.default.pool else None
@@ -35,6 +35,7 @@ class Pools:
         else:
             try:
                 spec = self.resolve(row.pool, row.definition)
+                wrong = self.catalogue.trouble
             except Rejected as error:
                 spec, wrong = None, str(error)
         if spec is None and live:

@@ -16,7 +16,7 @@ from shared.messages.workers import WorkerView
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One pool on record. `wrong`: what is the matter with its definition."""
+    """One pool on record. `wrong`: what is the matter with its definition, or the catalogue."""
 
     row: Provider
     spec: PoolSpec

@@ -1,13 +1,18 @@
 """A pool's definition against the catalogue: what it may rent, and every refusal with its place and the way out."""
 
+from pathlib import Path
+
 import pytest
 
-from services.provisioner.catalogue import read_catalogue
+from services.provisioner.catalogue import CatalogueFile, read_catalogue
 from services.provisioner.core.catalogue import Catalogue
 from services.provisioner.core.spec import SpotRule, resolve
+from services.provisioner.core.standing import Demand
+from services.provisioner.pools import Pools
+from services.provisioner.store import Provider
 from shared.errors import Rejected
 from shared.messages.machine_pools import PoolDefinition
-from tests.unit.provisioner.world import POOL
+from tests.unit.provisioner.world import POOL, spec
 
 FILE = """
 kinds:
@@ -86,3 +91,16 @@ def test_a_catalogue_that_is_wrong_says_where(text: str, says: str) -> None:
 )
 def test_so_many_slots_are_not_on_spot_machines(rule: SpotRule, slots: int, least: int) -> None:
     assert rule.least_on_demand(slots) == least
+
+
+def test_a_catalogue_that_cannot_be_read_any_more_is_a_pools_fault_until_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.yaml"
+    path.write_text(FILE)
+    pools = Pools(spec(), CatalogueFile(path), {"aws", "slurm"})
+    row = Provider(POOL, 1, "aws", 0, 4, 1, "cuda", {}, None, 0, None, Demand(), define())
+    assert pools.spec_of(row, ())[1] is None
+    path.write_text("kinds: [")
+    found, wrong = pools.spec_of(row, ())
+    assert found is not None and wrong is not None and "what was known before counts" in wrong
+    path.write_text(FILE + "\n")
+    assert pools.spec_of(row, ())[1] is None
