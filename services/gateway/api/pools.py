@@ -66,8 +66,8 @@ class Pool(Resource):
 
     name: str
     slot_kind: str | None = None
-    workers: int
-    slots: int
+    workers: int = Field(description="That take work, or hold some although they take no more.")
+    slots: int = Field(description="Of machines that take no more work, those that runs still hold.")
     used_slots: int
     waiting_slots: int
     max_slots: int | None = Field(default=None, description="What it can grow to, where that is known.")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services.scheduler.core.carried import carried_by
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool, open_pools
 from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
@@ -26,7 +27,7 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.driver import Driver
 from shared.errors import NotFound, Rejected
-from shared.ids import PoolName, RunId
+from shared.ids import RunId
 from shared.messages.budgets import GetBudgets, SetBudget
 from shared.messages.plans import GetOutlook, Outlook
 from shared.messages.pools import ClusterView, GetCluster, PoolView
@@ -80,7 +81,7 @@ class Queries:
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
         cluster.refresh()
-        pools = tuple(_pool_view(name, pool) for name, pool in open_pools(cluster.pools).items())
+        pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
         present = [
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
         ]
@@ -94,7 +95,7 @@ class Queries:
             raise NotFound(f"pool {query.pool}")
         here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]
         return outlook_of(
-            cluster, found, (ask.tenant, query.workspace), _pool_view(query.pool, found), tuple(here)
+            cluster, found, (ask.tenant, query.workspace), pool_view(cluster, found), tuple(here)
         )
 
     async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
@@ -160,13 +161,16 @@ def _stands(worker: Worker, pool: Pool) -> bool:
     return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
 
 
-def _pool_view(name: PoolName, pool: Pool) -> PoolView:
+def pool_view(cluster: Cluster, pool: Pool) -> PoolView:
+    """Machines that take work; of those that take no more, what runs still hold, so that what is not used is free to be granted."""
+    closed = (cluster.workers[name] for name in cluster.closed)
+    held = [one.used_slots for one in closed if one.pool == pool.policy.name and one.used_slots]
     return PoolView(
-        pool=name,
+        pool=pool.policy.name,
         slot_kind=pool.policy.kind,
-        workers=len(pool.capacity),
-        slots=pool.capacity.total,
-        used_slots=pool.capacity.total - pool.capacity.free,
+        workers=len(pool.capacity) + len(held),
+        slots=pool.capacity.total + sum(held),
+        used_slots=pool.capacity.total - pool.capacity.free + sum(held),
         waiting_slots=pool.waiting_slots,
         preemption=pool.policy.preemption,
         exclusive=pool.policy.exclusive,

@@ -246,6 +246,8 @@ async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(
             lambda: [one for one in around.told(WorkerJoined) if one.state == "draining"][-1].worker == "d1"
         )
         assert "d1" not in {one.worker for one in around.told(WorkerDrained)}
+        pool = (await around.ask(GetCluster())).pools[0]
+        assert (pool.workers, pool.slots, pool.used_slots) == (1, 1, 1), "what it holds is used until it ends"
         await draining.exit(trial)
         await eventually(lambda: "d1" in {one.worker for one in around.told(WorkerDrained)})
 
