@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 SENTENCES = frozenset({"reason", "why", "metrics", "description", "comment"})
 """Columns that may break into lines; others stay whole."""
 WIDEST = 10_000
+_SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (0, "s"))
+_WEEK_S = 7 * 86400
+_OTHER_CLOCK_S = 5
+"""So far ahead of this machine's clock, the platform's says what is now."""
 STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
@@ -224,15 +228,16 @@ def number(value: float) -> str:
 
 
 def when(moment: datetime) -> str:
-    """Return how long ago `moment` was, or its date when that is more than a week."""
-    seconds = now_ms() / 1000 - moment.timestamp()
-    if seconds < 60:
-        return f"{max(seconds, 0):.0f} s ago"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min ago"
-    if seconds < 86400:
-        return f"{seconds / 3600:.0f} h ago"
-    return f"{seconds / 86400:.0f} d ago" if seconds < 7 * 86400 else f"{moment:%Y-%m-%d}"
+    """Return how long ago `moment` was or how far it is ahead, or its date when that is more than a week."""
+    ago_s = now_ms() / 1000 - moment.timestamp()
+    if -_OTHER_CLOCK_S < ago_s < 0:
+        ago_s = 0.0
+    span_s = abs(ago_s)
+    if span_s >= _WEEK_S:
+        return f"{moment:%Y-%m-%d}"
+    size_s, unit = next(one for one in _SPANS if span_s >= one[0])
+    said = f"{span_s / max(size_s, 1):.0f} {unit}"
+    return f"in {said}" if ago_s < 0 else f"{said} ago"
 
 
 def size(count: int) -> str:

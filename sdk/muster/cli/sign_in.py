@@ -36,7 +36,7 @@ def login(
 ) -> None:
     """Sign in to a platform, and keep its address and your session for the next commands."""
     from muster.client import Address, connect
-    from muster.client.settings import save
+    from muster.client.settings import preferred_to, save
 
     if sum(one is not None for one in (token, provider, user)) > 1:
         raise Rejected("invalid_request", "--token, --with and --user exclude each other")
@@ -50,6 +50,8 @@ def login(
     file = save(url, secret)
     said = "signed in to {} as [bold]{}[/] of {}; kept in {}"
     emit(me, lambda: note(said, url, me.name, me.tenant_name, file))
+    if other := preferred_to(file):
+        note("commands from here do not go by that, but by {}", other)
 
 
 def logout() -> None:

@@ -76,6 +76,15 @@ def save(url: str, token: str, folder: Path | None = None) -> Path:
     return folder / FILE
 
 
+def preferred_to(file: Path) -> str | None:
+    """Return what the next commands from here go by in place of `file`; None: they go by it."""
+    try:
+        source = discover().source
+    except Rejected as error:
+        source = error.place or f"{HOME_VARIABLE} in the environment"
+    return None if source == str(file) else source
+
+
 def forget(address: Address) -> bool:
     """Remove the user's own file where the address comes from it; False for one from elsewhere, which stays."""
     file = Path.home() / FOLDER / FILE

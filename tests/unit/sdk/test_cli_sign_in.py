@@ -1,5 +1,6 @@
 """`muster login`, `logout` and `session` as a person meets them."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -51,6 +52,23 @@ def test_one_signs_in_by_name_and_password(shell: Shell, home: Path, answers: li
     kept = discover()
     assert (kept.url, kept.token) == ("http://platform", "mss_x")
     assert "mss_x" not in shown.out + shown.err and "correct horse" not in shown.out + shown.err
+
+
+def test_who_signs_in_where_another_platform_comes_first_is_told(
+    shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.answers["GET /v1/me"] = httpx.Response(200, json=ME)
+    words = ("login", "http://platform", "--token", "mst_x")
+    assert "do not go by that" not in shell(*words).err
+    monkeypatch.setenv("MUSTER_HOME", str(home / "own"))
+    assert "do not go by that, but by MUSTER_HOME" in shell(*words).err
+
+
+def test_when_a_token_ends_is_said_ahead_of_it(shell: Shell, home: Path) -> None:
+    ends = datetime.now(UTC) + timedelta(hours=3, minutes=5)
+    shell.answers["GET /v1/me"] = httpx.Response(200, json=ME | {"expires_at": ends.isoformat()})
+    save("http://platform", "mst_x")
+    assert "in 3 h" in shell("whoami").out
 
 
 def test_who_one_is_is_said_in_one_way(shell: Shell, home: Path) -> None:
