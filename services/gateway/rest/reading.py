@@ -53,9 +53,10 @@ def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Req
             raise Rejected("invalid_request", "this parameter was given more than once", name)
         values[name] = given if is_list else given[0]
     try:
-        return row.request.model_validate(values)
+        made: Request = row.request.model_validate(values)
     except ValidationError as error:
         raise _rejected_query(error) from None
+    return made
 
 
 def read_fields(row: Operation[Any, Any], request: web.Request) -> Include | None:
