@@ -235,9 +235,12 @@ def _rates(own: GatewaySection) -> dict[RateClass, Rate]:
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Drops events, keys and refusals that are past their time."""
     async with database.system() as connection:
-        await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
+        await events.sweep(connection, clock.now(), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
         await deletion_store.sweep(connection, clock.now(), _KEYS_KEPT)
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
         await sessions.sweep(connection, clock.now())
+    # By itself: it holds the counters of tenants, on which their creates wait.
+    async with database.system() as connection:
+        await events.sweep_feeds(connection, clock.now(), timedelta(days=own.events_kept_days))

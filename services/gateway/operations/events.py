@@ -104,13 +104,13 @@ async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, 
     """Behind which position the stream begins, and the last that there is."""
     # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
     async with call.doors.database.looking(tenant) as connection:
-        first, last = await store.feed_bounds(connection, tenant)
+        swept, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last
     position = int(after) if after.isdecimal() and len(after) < 19 else -1
     if not 0 <= position <= last:
         raise Rejected("cursor_invalid", "this is not the id of an event of yours", "after")
-    if position < first - 1:
+    if position < swept:
         raise Rejected(
             "events_expired",
             "the events behind this id are no longer kept",

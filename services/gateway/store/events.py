@@ -85,11 +85,10 @@ async def find_told(connection: AsyncConnection, after: int, kind: str, operatio
 
 
 async def feed_bounds(connection: AsyncConnection, tenant: UUID) -> tuple[int, int]:
-    """The first position still kept, and the last given; (1, 0) for an empty feed."""
-    last = await feed_end(connection, tenant)
-    query = select(func.min(event.c.position)).where(event.c.tenant == tenant)
-    first = (await connection.execute(query)).scalar_one_or_none()
-    return (first if first is not None else last + 1), last
+    """The last position whose event is past its time, and the last given; (0, 0) for an empty feed."""
+    query = select(counter.c.swept, counter.c.events).where(counter.c.tenant == tenant)
+    found = (await connection.execute(query)).one_or_none()
+    return (found.swept, found.events) if found is not None else (0, 0)
 
 
 async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
@@ -154,16 +153,23 @@ def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
     return and_(here.tenant == tenant, here.operation == name, here.key == key)
 
 
-async def sweep(
-    connection: AsyncConnection, now: datetime, events_kept: timedelta, keys_kept: timedelta
-) -> None:
-    """Deletes what is past its time, over all tenants."""
-    await connection.execute(delete(event).where(event.c.at < now - events_kept))
+async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
+    """Deletes events that are past their time, over all tenants, and writes down where each feed begins since."""
+    await Driver.of(connection).run(_SWEEP_FEEDS, now - kept)
+
+
+async def sweep(connection: AsyncConnection, now: datetime, keys_kept: timedelta) -> None:
+    """Deletes keys and refusals that are past their time, over all tenants."""
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
     await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))
 
 
 _REFUSAL = text_of(select(operation).where(operation.c.id == bindparam("id")))
+_SWEEP_FEEDS = """
+WITH old AS (DELETE FROM gateway.event WHERE at < $1 RETURNING tenant, position)
+UPDATE gateway.counter c SET swept = greatest(c.swept, o.last)
+FROM (SELECT tenant, max(position) AS last FROM old GROUP BY tenant) o WHERE c.tenant = o.tenant
+"""
 _APPEND = """
 WITH given AS (
     INSERT INTO gateway.counter AS known (tenant, experiments, events) VALUES ($1, 0, $3)

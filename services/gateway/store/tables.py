@@ -24,8 +24,10 @@ counter = Table(
     Column("tenant", Uuid, primary_key=True),
     Column("experiments", Integer, nullable=False),
     Column("events", BigInteger, nullable=False),
+    Column("swept", BigInteger, nullable=False, server_default="0"),
 )
-"""One row a tenant; changing it gives running numbers without gaps, and events whose order is that of their commits. Held for as short as can be: both wait for it."""
+"""One row a tenant; changing it gives running numbers without gaps, and events whose order is that of their commits. Held for as short as can be: both wait for it.
+`swept`: the last position of the feed that was kept for its time; before it an id cannot be gone on from."""
 
 experiment = Table(
     "experiment",

@@ -1,10 +1,15 @@
 """Deletions as the gateway carries them: hidden at once, asked of each owner in its turn, taken back where the registry refuses."""
 
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import httpx
+from sqlalchemy import text
 
+from services.gateway.store.events import sweep_feeds
+from shared.db import Database
 from shared.ids import DEFAULT_TENANT, SITE, TenantId
 from shared.messages.deletions import (
     DeleteEntity,
@@ -14,11 +19,13 @@ from shared.messages.deletions import (
     EntityDeleted,
 )
 from shared.messages.experiments import KillExperiment, OperationRefused
+from shared.settings import PostgresSettings
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import seed
 from tests.integration.gateway.sites import made, user
 from tests.integration.gateway.test_experiments import CONFIG, changed, create, next_command
 from tests.integration.gateway.test_long_operations import ASYNC, begun, settled
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 OWNERS = (
@@ -48,7 +55,7 @@ async def confirm(
 
 
 async def test_an_experiment_goes_when_every_owner_has_confirmed(
-    api: httpx.AsyncClient, others: Others
+    gateway: Gateway, api: httpx.AsyncClient, others: Others
 ) -> None:
     one = await begun(api, others)
     path = f"/v1/experiments/{one['id']}"
@@ -61,6 +68,10 @@ async def test_an_experiment_goes_when_every_owner_has_confirmed(
     assert (refused.status_code, refused.json()["code"]) == (409, "experiment_deleting")
     again = await api.delete(path, headers=ASYNC)
     assert again.headers["location"] == operation
+    async with gateway.client(await user(api, "second", "admin")) as second:
+        other = await second.delete(path, headers=ASYNC)
+        assert other.headers["location"] == operation
+        assert (await second.get(operation)).json()["state"] == "running", "who asks again can look at it too"
 
     killed = await next_command(others, KillExperiment)
     assert isinstance(killed, KillExperiment) and str(killed.experiment_id) == one["id"]
@@ -132,6 +143,39 @@ async def test_a_workspace_takes_nothing_new_and_goes_at_last(api: httpx.AsyncCl
     assert (await settled(api, answer.headers["location"]))["state"] == "done"
     assert (await api.get("/v1/templates/old-part")).status_code == 404
     assert (await api.delete("/v1/workspaces/old")).status_code == 404
+
+
+async def test_ids_of_the_feed_are_good_for_their_time_whatever_was_deleted(
+    gateway: Gateway, api: httpx.AsyncClient, others: Others, postgres: TestDatabase
+) -> None:
+    created = await made(api, "/v1/tenants", {"name": "feeding"})
+    tenant = TenantId(UUID(created["id"]))
+    async with gateway.client(created["secret"]) as theirs:
+        one = await create(theirs)
+        await others.announce("searcher", tenant, changed(one, 1, state="completed", final=True))
+        await eventually(partial(_is_over, theirs, one))
+        answer = await theirs.delete(f"/v1/experiments/{one['id']}", headers=ASYNC)
+        for kind, owner in OWNERS:
+            await confirm(others, kind, owner, one["id"], tenant)
+        await settled(theirs, answer.headers["location"])
+        async with theirs.stream("GET", "/v1/events", params={"after": "0"}) as stream:
+            assert stream.status_code == 200, (
+                "the first events went with the experiment, and not by their age"
+            )
+        urls = postgres.urls["gateway"]
+        settings = PostgresSettings.model_validate(
+            {f"{role}_url": getattr(urls, role) for role in ("owner", "tenant", "system")}
+        )
+        async with Database(settings, "gateway") as database, database.system() as connection:
+            older = text("UPDATE gateway.event SET at = at - interval '8 days' WHERE tenant = :tenant")
+            await connection.execute(older, {"tenant": tenant})
+            await sweep_feeds(connection, datetime.now(UTC), timedelta(days=7))
+        old = await theirs.get("/v1/events", params={"after": "0"})
+        assert (old.status_code, old.json()["code"]) == (410, "events_expired")
+
+
+async def _is_over(api: httpx.AsyncClient, one: dict[str, Any]) -> bool:
+    return bool((await api.get(f"/v1/experiments/{one['id']}")).json()["final"])
 
 
 async def test_a_tenant_is_let_out_at_once(gateway: Gateway, api: httpx.AsyncClient, others: Others) -> None:
