@@ -7,7 +7,7 @@ a `Responder` answers questions; the `Bus` asks them.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shared.bus.connection import Bus, Identity
+from shared.bus.connection import ADMISSION, Bus, Identity
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.responder import Ask, Responder
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shared.bus.units import Unit, Units, Word
 
 __all__ = [
+    "ADMISSION",
     "Ask",
     "Bus",
     "Consumer",

@@ -33,7 +33,8 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 _CONNECTION = "the connection to nats"
-_ADMISSION = "being let in by nats"
+ADMISSION = "being let in by nats"
+"""What an outage is of where a credential is not taken any more."""
 _REFUSED = "it does not take this credential any more: its key was revoked, or it has expired; whoever it is needs another"
 _PENDING_BYTES = 32 * 1024 * 1024
 _log = structlog.get_logger()
@@ -243,7 +244,7 @@ class Bus:
         if self._hearing.takes(error):
             return
         if not self._client.is_connected and "authorization violation" in str(error).lower():
-            self._outages.failed(_ADMISSION, _REFUSED)  # said once, not with each try
+            self._outages.failed(ADMISSION, _REFUSED)  # said once, not with each try
             return
         _log.warning("nats reported an error", error=repr(error))
 
@@ -253,7 +254,7 @@ class Bus:
 
     async def _on_reconnect(self) -> None:
         self._outages.worked(_CONNECTION)
-        self._outages.worked(_ADMISSION)
+        self._outages.worked(ADMISSION)
         for callback in self.on_reconnect:
             callback()
 

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muster.errors import Rejected, Transient
+from shared.bus import ADMISSION
 from shared.clock import Clock
 from worker.connection.identity import Badge, is_good, join, load_badge
+from worker.connection.line import LET_IN
 from worker.places import Places
 from worker.settings import WorkerSettings, inherited_environment
 
@@ -29,9 +31,8 @@ LOG = "worker.log"
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
-_LET_IN = b"the worker was let in"
-_REFUSED = b"being let in by nats"
-"""What the daemon's log says of it."""
+_LET_IN, _REFUSED = LET_IN.encode(), ADMISSION.encode()
+"""What the daemon's log says."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")
 """Of who types; the daemon needs none of them."""
@@ -197,17 +198,15 @@ def start_detached(joining: Joining, directory: Path) -> str:
             "worker_slow", f"the worker has not become ready in {STARTS_WITHIN_S:g} s", hint=f"see {log}"
         )
     ends = f"`kill {daemon.pid}` ends it gently"
-    match said.first_of((_LET_IN, _REFUSED), ANSWERS_WITHIN_S):
-        case bytes(word) if word == _LET_IN:
-            return f"it runs as process {daemon.pid}; {ends}"
-        case bytes():
-            raise Rejected(
-                "worker_refused",
-                f"the bus lets this machine in no more: its key was revoked; process {daemon.pid} goes on asking, and {ends}",
-                hint=f"to let it in again, remove {directory / 'identity'} and give it a new token: `muster worker token`",
-            )
-        case _:
-            return f"it runs as process {daemon.pid}; the platform has not answered yet, and is asked again; {ends}"
+    heard = said.first_of((_LET_IN, _REFUSED), ANSWERS_WITHIN_S)
+    if heard == _REFUSED:
+        raise Rejected(
+            "worker_refused",
+            f"the bus lets this machine in no more: its key was revoked; process {daemon.pid} goes on asking, and {ends}",
+            hint=f"to let it in again, remove {directory / 'identity'} and give it a new token: `muster worker token`",
+        )
+    waits = "" if heard else "; the platform has not answered yet, and is asked again"
+    return f"it runs as process {daemon.pid}{waits}; {ends}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ R = TypeVar("R", bound=BaseModel)
 
 MAX_WAIT_S = 2.0
 RENEW_RETRY_S = 30.0
+LET_IN = "the worker was let in"
 _REACHING = "reaching the platform"
 _log = structlog.get_logger()
 
@@ -85,5 +86,5 @@ class Line:
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))
                 continue
             outages.worked(_REACHING)
-            _log.info("the worker was let in")
+            _log.info(LET_IN)
             return bus

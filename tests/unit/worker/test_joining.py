@@ -1,18 +1,31 @@
 """What a machine joins with: as it is said, as it was kept, as the machine suggests."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from muster.errors import Rejected
+from shared.bus import ADMISSION
 from shared.messages.workers import Credentials
 from shared.version import check_fits
+from worker.connection import joining
 from worker.connection.identity import is_good, load_badge
-from worker.connection.joining import KEPT, Given, Joining, join_here, resolve, systemd_unit
+from worker.connection.joining import (
+    KEPT,
+    Given,
+    Joining,
+    join_here,
+    resolve,
+    start_detached,
+    systemd_unit,
+)
+from worker.connection.line import LET_IN
 
 URL = "http://127.0.0.1:8080"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+READY = "the process became ready"
 
 
 class _Clock:
@@ -75,6 +88,28 @@ async def test_a_bus_that_only_the_platforms_machine_reaches_is_told(tmp_path: P
     with pytest.raises(Rejected, match="WORKER_NATS_URL") as refused:
         await join_here(joining, None, tmp_path, _Clock())
     assert refused.value.code == "bus_unreachable"
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        (f"print({READY!r}); print({LET_IN!r}); stay()", "it runs as process"),
+        (f"print({READY!r}); stay()", "has not answered yet"),
+        (f"print({READY!r}); print({ADMISSION!r}); stay()", "its key was revoked"),
+        ("print('no disk')", "the worker ended: no disk"),
+    ],
+)
+def test_who_is_left_running_is_told_whether_the_platform_lets_it_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
+) -> None:
+    daemon = f"import time; stay = lambda: time.sleep(1); {does}"
+    monkeypatch.setattr(joining, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
+    monkeypatch.setattr(joining, "ANSWERS_WITHIN_S", 0.2)
+    try:
+        outcome = start_detached(Joining(url=URL, id="w", address="10.0.0.7"), tmp_path)
+    except Rejected as error:
+        outcome = str(error)
+    assert told in outcome
 
 
 def test_a_unit_joins_by_the_folder_alone(tmp_path: Path) -> None:
