@@ -10,18 +10,11 @@ from muster.errors import Rejected
 from shared.bus import ADMISSION
 from shared.messages.workers import Credentials
 from shared.version import check_fits
-from worker.connection import joining
+from worker.connection import starting
 from worker.connection.identity import is_good, load_badge
-from worker.connection.joining import (
-    KEPT,
-    Given,
-    Joining,
-    join_here,
-    resolve,
-    start_detached,
-    systemd_unit,
-)
+from worker.connection.joining import KEPT, Given, Joining, join_here, resolve
 from worker.connection.line import LET_IN
+from worker.connection.starting import start_detached, systemd_unit
 
 URL = "http://127.0.0.1:8080"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -103,8 +96,8 @@ def test_who_is_left_running_is_told_whether_the_platform_lets_it_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
 ) -> None:
     daemon = f"import time; stay = lambda: time.sleep(1); {does}"
-    monkeypatch.setattr(joining, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
-    monkeypatch.setattr(joining, "ANSWERS_WITHIN_S", 0.2)
+    monkeypatch.setattr(starting, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
+    monkeypatch.setattr(starting, "ANSWERS_WITHIN_S", 0.2)
     try:
         outcome = start_detached(Joining(url=URL, id="w", address="10.0.0.7"), tmp_path)
     except Rejected as error:
