@@ -60,7 +60,8 @@ class Console:
         self.reports = self.validations = self.checkpoints = 0
 
     def report(self, point: wire.Point, urgent: bool) -> None:
-        """One line per report; nobody waits for one that is `urgent`."""
+        """One line per report, counted; nobody waits for one that is `urgent`."""
+        self.reports, self.validations = point.number, max(self.validations, point.validation)
         text = "  ".join(f"{name}={value:.6g}" for name, value in point.values.items())
         print(f"[muster] {point.group:<10} step {point.step}  {text}", flush=True)
 

@@ -112,16 +112,16 @@ class Trial(MediaMethods):
         self._heart.on_step(number)
         if self.rank != 0:
             return
-        self._counts.validations += 1
+        validation = self._counts.validations + 1
         at = values.get(self._description.time_metric or "", float(number))
         decide_at = self._channel.decide_at if self._channel else None
         decision = decide_at is not None and at >= decide_at
-        self._report(number, values, VALIDATION, self._counts.validations, decision)
+        self._report(number, values, VALIDATION, validation, decision)
         self._checkpoints.on_validation(values)
         if self._gang:
             self._gang.on_validation(at)
         if decision:
-            self._verdicts.expect(self._counts.validations, at)
+            self._verdicts.expect(validation, at)
         self._losses.check(number, values)
 
     def should_stop(self) -> bool:
@@ -222,10 +222,10 @@ class Trial(MediaMethods):
     def _report(
         self, step: int, values: dict[str, float], group: str, validation: int = 0, decision: bool = False
     ) -> None:
-        self._checkpoints.on_report(values)
-        self._counts.reports += 1
-        point = wire.Point(self._counts.reports, step, _clock.now_ms(), values, group, validation, decision)
+        number = self._counts.reports + 1
+        point = wire.Point(number, step, _clock.now_ms(), values, group, validation, decision)
         self._counts.report(point, urgent=decision)
+        self._checkpoints.on_report(values)
 
     def _on_agreed(self, answer: int) -> None:
         self._stopping = self._stopping or answer == STOP

@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from muster import wire
@@ -65,9 +64,11 @@ class Channel:
             self._send(wire.encode(wire.Started()), urgent=True)
 
     def report(self, point: wire.Point, urgent: bool) -> None:
-        """Send and keep a report; `urgent` wakes the worker at once."""
+        """Send, keep and count a report; `urgent` wakes the worker at once. What is too large to be sent has no number."""
         with self._lock:
-            self._keep(self._reports, point.number, wire.encode(point), urgent)
+            frame = wire.encode(point)
+            self.reports, self.validations = point.number, max(self.validations, point.validation)
+            self._keep(self._reports, point.number, frame, urgent)
 
     def announce(self, checkpoint: wire.Checkpoint) -> None:
         """Say that a checkpoint's files are complete."""
@@ -171,7 +172,7 @@ class Channel:
         except BlockingIOError:
             sent = 0
         except OSError:
-            self._disconnect()
+            self._read(self._socket)  # what it said last
             return
         if sent < len(frame):
             self._send_rest(memoryview(frame)[sent:])
@@ -182,7 +183,7 @@ class Channel:
                 self._read(self._socket)
 
     def _send_rest(self, rest: memoryview) -> None:
-        """The kernel's buffer is full: ring, and wait for room. A worker with a full disk makes none for as long."""
+        """The kernel's buffer is full: ring for each part, and wait for room. A worker with a full disk makes none for as long."""
         self._ring()
         began = time.monotonic()
         while rest and self._socket is not None:
@@ -192,12 +193,11 @@ class Channel:
             try:
                 if writable:
                     rest = rest[self._socket.send(rest) :]
-                else:
-                    self._ring()
             except BlockingIOError:
-                continue
+                pass
             except OSError:
-                self._disconnect()
+                self._read(self._socket)
+            self._ring()
 
     def _wait_said(self, until: str) -> None:
         """Say, once, what the script waits for."""
@@ -209,13 +209,12 @@ class Channel:
     def _ring(self) -> None:
         self._rang_at, self._unheard = time.monotonic(), 0
         if self._bell is not None:
-            with suppress(BlockingIOError):  # a full bell is a rung bell
-                try:
-                    self._bell.send(b"!")
-                except BlockingIOError:
-                    raise
-                except OSError:
-                    self._disconnect()
+            try:
+                self._bell.send(b"!")
+            except BlockingIOError:
+                pass  # a full bell is a rung bell
+            except OSError:
+                self._disconnect()
 
     def _read(self, connection: socket.socket) -> None:
         try:
@@ -241,7 +240,7 @@ class Channel:
                 self.decide_at = frame.decide_at
                 self.decided = max(self.decided, frame.validation)
             case wire.Refused():
-                print(f"muster: the worker ended the connection: {frame.reason}", file=sys.stderr, flush=True)
+                raise Rejected("refused", f"the worker takes no more of this process: {frame.reason}")
             case _:
                 raise Broken(f"unexpected {frame!r} from the worker")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from shared.messages.allocations import ObservedAllocation
+from shared.messages.reports import Validation
 from shared.messages.specs import Member
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
@@ -24,6 +25,26 @@ trial.report(2, loss=1.0)
 NO_NUMBER = "import muster\nmuster.trial().report(1, loss='high')\n"
 NO_STEP = "import muster\nmuster.trial().report(-1, loss=1.0)\n"
 STEP_BACK = "import muster\ntrial = muster.trial()\nfor step in (1, 2, 3, 2): trial.report(step, loss=1.0)\n"
+A_MILLION_CAUGHT = """
+import muster
+trial = muster.trial()
+million = {f"layer.{number}": 0.5 for number in range(300_000)}
+for step in (1, 2, 3):
+    for say in (trial.report, trial.validate):
+        try:
+            say(step, loss=1.0, **(million if step == 2 else {}))
+        except muster.errors.Rejected as error:
+            print(error.code)
+"""
+NUMBER_LEFT_OUT = """
+import muster, time
+trial = muster.trial()
+trial.report(1, loss=1.0)
+trial._counts.reports += 1
+for step in range(2, 100):
+    trial.report(step, loss=1.0)
+    time.sleep(0.1)
+"""
 EMPTY_CHECKPOINT = "import muster\nwith muster.trial().checkpoint(1): pass\n"
 ANOTHER_MODEL = """
 import muster, torch
@@ -66,6 +87,7 @@ async def bounded(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
         pytest.param(AFTER_THE_END, "nothing can be reported any more", id="report after the end"),
         pytest.param(NO_NUMBER, "a metric is one number, not str 'high'", id="metric that is no number"),
         pytest.param(NO_STEP, "a step is at least 0", id="step that is none"),
+        pytest.param(NUMBER_LEFT_OUT, "it left out a report", id="a report left out"),
         pytest.param(EMPTY_CHECKPOINT, "nothing was written into the checkpoint", id="empty checkpoint"),
         pytest.param(ANOTHER_MODEL, "RuntimeError: Error(s) in loading state_dict", id="another model"),
         pytest.param(HALF_A_CHECKPOINT, "RuntimeError: PytorchStreamReader failed", id="half a checkpoint"),
@@ -89,6 +111,18 @@ async def test_a_step_that_goes_back_is_taken_as_it_is(
     assert (ended.exit_code, ended.reason) == (0, None)
     reports = platform.reports[ended.run_id]
     assert [reports[number].step for number in sorted(reports)] == [1, 2, 3, 2]
+
+
+async def test_a_report_that_was_refused_is_as_if_it_had_not_been_made(
+    platform: FakePlatform, bounded: Daemon, tmp_path: Path
+) -> None:
+    ended = await _end(platform, bounded, tmp_path, A_MILLION_CAUGHT)
+    assert (ended.exit_code, ended.reason) == (0, None)
+    reports = platform.reports[ended.run_id]
+    taken = [reports[number] for number in sorted(reports)]
+    assert [(one.step, one.number if isinstance(one, Validation) else None) for one in taken] == [
+        (1, None), (1, 1), (3, None), (3, 2),
+    ]  # fmt: skip
 
 
 async def test_files_that_fill_the_disk_end_their_trial(
