@@ -6,6 +6,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isinf
 from typing import Generic
 
 from shared.errors import Rejected
@@ -186,7 +187,7 @@ class _Reader(Generic[C]):
         token = self._take()
         match token.sort:
             case "number":
-                value: Value = float(token.text)
+                value: Value = self._number(token)
             case "word" if token.text.lower() in ("true", "false"):
                 value = token.text.lower() == "true"
             case "word" if token.text.lower() not in KEYWORDS:
@@ -207,6 +208,12 @@ class _Reader(Generic[C]):
                 raise fault(f"expected a text, not {token.text}", token, self._place)
             case Kind.BOOLEAN if not isinstance(value, bool):
                 raise fault(f"expected true or false, not {token.text!r}", token, self._place)
+        return value
+
+    def _number(self, token: Token) -> float:
+        value = float(token.text)
+        if isinf(value):
+            raise fault(f"{token.text} is beyond the numbers of 64 bits", token, self._place)
         return value
 
     def _time(self, value: Value, token: Token) -> datetime:

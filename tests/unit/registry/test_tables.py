@@ -82,6 +82,7 @@ def test_filters_mean(text: str, meant: Filter | None) -> None:
         ("state = completed OR 1=1 --", "bad_filter", "at character 22: expected a name"),
         ("hparams.lr = (select 1)", "bad_filter", "at character 14: expected a number"),
         ("state = 'open", "bad_filter", "at character 9: a text without its closing quote"),
+        ("hparams.lr = 1e999", "bad_filter", "at character 14: 1e999 is beyond the numbers of 64 bits"),
         ("(number = 1", "bad_filter", "at its end: a parenthesis is not closed"),
         ("number = 1 number = 2", "bad_filter", "at character 12: expected and, or, or the end"),
         ("number = one", "bad_filter", "at character 10: expected a number, not 'one'"),
