@@ -130,7 +130,7 @@ def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tm
     registered = platform.muster("model", "register", "digits-e2e", "--experiment", number, "--json")
     assert registered.code == 0 and registered.json()["number"] == 1
     target = tmp_path / "model"
-    downloaded = platform.muster("model", "download", "digits-e2e", str(target))
+    downloaded = platform.muster("model", "download", "digits-e2e@1", str(target))
     assert downloaded.code == 0 and (target / "state.pt").stat().st_size > 1000
     evaluated = subprocess.run(
         [sys.executable, "evaluate.py", str(target)],

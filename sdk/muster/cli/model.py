@@ -158,15 +158,21 @@ def register(
 
 @verb(app, "download")
 def download(
-    model: ModelName,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL[@VERSION]", help="A version, digits@champion; of a model alone its latest."
+        ),
+    ],
     directory: Annotated[Path, typer.Argument(help="A fresh directory; it appears when all is checked.")],
-    version: Annotated[str, typer.Option("--version", help="A number, an alias, or latest.")] = "latest",
 ) -> None:
     """Fetch a version's files, checked by size and SHA-256."""
     from muster.client import connect
+    from muster.client.catalogue import split_version
 
+    name, version = split_version(model)
     with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:
-        got = client.models.download(model, directory, version, on_bytes)
+        got = client.models.download(name, directory, version, on_bytes)
     total = size(sum(file.size_bytes for file in got.files))
     files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
     emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))

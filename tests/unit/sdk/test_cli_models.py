@@ -144,3 +144,12 @@ def test_mistakes_in_what_is_given_are_named(shell: Shell, tmp_path: Path) -> No
     assert ended.code == 3 and "inputs and outputs" in ended.err
     assert shell("model", "delete", "digits@3").code == 2, "it wants a reason"
     assert not shell.requests
+
+
+def test_a_version_is_fetched_by_the_word_that_names_it_everywhere(shell: Shell, tmp_path: Path) -> None:
+    for written in ("digits@champion", "digits"):
+        shell("model", "download", written, str(tmp_path / written))
+    assert [one.url.path for one in shell.requests] == [
+        "/v1/models/digits/versions/champion/files",
+        "/v1/models/digits/versions/latest/files",
+    ]
