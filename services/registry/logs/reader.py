@@ -1,6 +1,7 @@
 """Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`contents`), several at a time and given out in order.
 
-Decompressing and matching run in a few threads (both let the interpreter go on); no transaction is open meanwhile.
+Decompressing and matching run in a few threads (both let the interpreter go on), and what is only read on, as a tail is, in one of its
+own: it does not wait behind a pattern that looks through gigabytes. No transaction is open meanwhile.
 """
 
 import asyncio
@@ -126,10 +127,12 @@ class LogReader:
         self._units = units
         self._contents = LogContents(objects, shelf)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="logs")
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="log pages")
 
     async def close(self) -> None:
         """Let go of the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._reading):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def look(self, tenant: TenantId, piece: Piece, search: Search[Finds_co]) -> Finds_co:
         """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
@@ -146,8 +149,8 @@ class LogReader:
         """Whether the search is done."""
         left = deque(objects)
         while left:
-            if self._contents.has_copy(left[0]) and await self.run(
-                lambda: self._look_copies(left, after, search, found)
+            if self._contents.has_copy(left[0]) and await self._do(
+                search, lambda: self._look_copies(left, after, search, found)
             ):
                 return True
             if left and await self._look_stored(left.popleft(), after, search, found):
@@ -168,7 +171,7 @@ class LogReader:
     ) -> bool:
         found.upto = stored.following - 1
         async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
-            if await self.run(lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
+            if await self._do(search, lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
                 return True
         return False
 
@@ -183,7 +186,7 @@ class LogReader:
                 before = chunks[0].first if chunks else piece.log.next
                 await self._look_between(tenant, piece.log.trial, before, search, found)
             else:
-                await self.run(lambda: search_chunks(chunks, search, found))  # noqa: B023 - run at once
+                await self._do(search, lambda: search_chunks(chunks, search, found))  # noqa: B023 - run at once
             if search.is_done(found):
                 return
 
@@ -202,6 +205,10 @@ class LogReader:
     async def run(self, call: Callable[[], Result]) -> Result:
         """Do what takes the processor in one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    async def _do(self, search: Search[Finds_co], call: Callable[[], Result]) -> Result:
+        threads = self._threads if search.matcher.is_choosy else self._reading
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
 
 
 async def in_order(

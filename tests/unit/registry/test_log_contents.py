@@ -1,18 +1,24 @@
-"""What is fetched of objects with log lines: those parts alone that are looked through, and once."""
+"""What is fetched of objects with log lines: those parts alone that are looked through, and once; and who waits for whom."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from services.registry.core.logs.grams import Grams, asked_hashes
 from services.registry.core.logs.lines import Block, Packed, Row, pack
+from services.registry.core.logs.matching import Matcher, Wanted
 from services.registry.links import log_key
 from services.registry.logs.contents import PAGE_BYTES, LogContents
+from services.registry.logs.reader import THREADS, Found, LogReader, Piece, Search
 from services.registry.logs.shelf import LogShelf
-from services.registry.store.log_objects import StoredObject
+from services.registry.store.log_objects import StoredObject, TrialLog
 from shared.clock import SystemClock
+from shared.ids import TenantId
 from shared.objects.directory import DirectoryObjects
 
 LINES, NEEDLE = 40_000, 30_123
@@ -171,3 +177,22 @@ def test_what_nobody_has_read_for_longest_makes_room_and_the_rest_outlives_the_p
     assert len(list(tmp_path.iterdir())) == 2
     later.forget(names)
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_who_reads_on_does_not_wait_for_those_who_search(store: Counting, packed: Packed) -> None:
+    no_database: Any = None
+    reader, stored = LogReader(no_database, store, LogShelf(None, 0)), await _stored(store, packed)
+    is_found = threading.Event()
+    searches = [asyncio.ensure_future(reader.run(is_found.wait)) for _ in range(2 * THREADS)]
+    await asyncio.sleep(0)
+    piece = Piece(TrialLog(TRIAL, LINES + 1, LINES + 1, (stored,)), 0, (stored,))
+    try:
+        async with asyncio.timeout(20):
+            page = await reader.look(
+                TenantId(TENANT), piece, Search(Matcher(Wanted()), 10, lambda: False, Found)
+            )
+    finally:
+        is_found.set()
+        await asyncio.gather(*searches)
+        await reader.close()
+    assert [line.number for line in page.lines] == list(range(1, 11))
