@@ -22,7 +22,8 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Answers:
 
     def look_up(host: Any, port: Any, *args: Any, **more: Any) -> Any:
         found = answers.get(host)
-        if found is None:
+        # A name is no number: what asks for numbers alone must not hear what the name would lead to.
+        if found is None or more.get("flags", 0) & socket.AI_NUMERICHOST:
             return real(host, port, *args, **more)
         now = found.pop(0) if len(found) > 1 else found[0]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in now]
