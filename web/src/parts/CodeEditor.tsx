@@ -3,7 +3,7 @@
  * constructed style sheets, which the page's policy leaves alone, while `<style>` elements are none of ours.
  */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionSource } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, indentUnit } from "@codemirror/language";
 import { setDiagnostics, type Diagnostic } from "@codemirror/lint";
@@ -70,7 +70,8 @@ function extensions(label: string, hint: string, completions: CompletionSource |
     yaml(),
     placeholder(hint),
     autocompletion(completions ? { override: [completions], icons: false } : {}),
-    keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, indentWithTab]),
+    // Tab goes on to what stands behind, as everywhere: an editor that takes it lets nobody out. Ctrl+] indents.
+    keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
     editorLook,
