@@ -1,13 +1,14 @@
 """Bring a checkpoint of Determined over: fetched from its bucket, and saved as a checkpoint of this trial, which a version can be made of."""
 
 import os
+from typing import Any
 
 from minio import Minio
 
 import muster
 
 trial = muster.trial({"version": {"address": "s3://checkpoints/prefix/uuid", "metrics": {"loss": 0.5}}})
-version = trial.hparams["version"]
+version: Any = trial.hparams["version"]
 bucket, _, folder = version["address"].removeprefix("s3://").partition("/")
 store = Minio(
     os.environ["STORE"],  # HOST:PORT
