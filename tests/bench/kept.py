@@ -29,13 +29,16 @@ def play_parts(
     parts: Sequence[Part],
     kept: Path | None,
     piece_s: float | None = None,
+    basis: str = "",
 ) -> list[Outcome]:
     """Return what the parts came to, in their order; they are named by how they print.
 
+    Args:
+        basis: What their outcomes depend on beside their names, such as a version; what was kept of another does not count.
+
     Raises SystemExit where time was up before the last was begun.
     """
-    lines = kept.read_text().splitlines() if kept and kept.exists() else []
-    known: dict[str, Outcome] = {line["part"]: line["outcome"] for line in map(json.loads, lines)}
+    known = read_kept(kept, basis)
     began = monotonic()
     futures = {pool.submit(play, part): part for part in parts if str(part) not in known}
     try:
@@ -44,8 +47,9 @@ def play_parts(
                 continue
             outcome = known[str(futures[ended])] = ended.result()
             if kept:
+                line = {"part": str(futures[ended]), "outcome": outcome} | ({"basis": basis} if basis else {})
                 with kept.open("a") as file:
-                    file.write(json.dumps({"part": str(futures[ended]), "outcome": outcome}) + "\n")
+                    file.write(json.dumps(line) + "\n")
             if piece_s is not None and monotonic() - began > piece_s:
                 _cancel(futures)
     finally:
@@ -55,6 +59,14 @@ def play_parts(
     if missing:
         raise SystemExit(f"{missing} of {len(parts)} parts are to be played yet: run it again")
     return [known[str(part)] for part in parts]
+
+
+def read_kept(kept: Path | None, basis: str = "") -> dict[str, Outcome]:
+    """Return what was played on this basis, by the parts' names."""
+    lines = kept.read_text().splitlines() if kept and kept.exists() else []
+    return {
+        line["part"]: line["outcome"] for line in map(json.loads, lines) if line.get("basis", "") == basis
+    }
 
 
 def _cancel(futures: Iterable[Future[Outcome]]) -> None:

@@ -1,16 +1,11 @@
 """One comparison: our sampler and Optuna's own on a table, from one seed."""
 
 import warnings
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import psutil
 from threadpoolctl import threadpool_limits
 
-from tests.bench.kept import play_parts
 from tests.bench.quality.plays import ROOT
 from tests.bench.samplers.tables import Table, play, read_table
 
@@ -30,32 +25,13 @@ class Job:
     alone: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Whether the points were Optuna's, one by one (None: not played); and the regrets of both with many at once, by number of evaluations."""
-
-    job: Job
-    is_identical: bool | None
-    ours: tuple[float, ...]
-    by_hand: tuple[float, ...]
-
-
-def play_jobs(jobs: Sequence[Job], kept: Path | None, piece_s: float | None) -> list[Outcome]:
-    """Return the outcomes in the order of the jobs."""
-    with ProcessPoolExecutor(psutil.cpu_count()) as pool:
-        found = play_parts(pool, compare, jobs, kept, piece_s)
-    return [
-        Outcome(job, each["is_identical"], tuple(each["ours"]), tuple(each["by_hand"]))
-        for job, each in zip(jobs, found, strict=True)
-    ]
-
-
 def compare(job: Job) -> dict[str, Any]:
     """Play both sides; in a process of its own, so that Optuna is imported there alone."""
     import optuna
     import torch
 
     from tests.bench.samplers.asked import ByHand, Ours
+    from tests.bench.samplers.memory import remembered
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
@@ -64,14 +40,18 @@ def compare(job: Job) -> dict[str, Any]:
     torch.set_num_threads(1)
     with threadpool_limits(1):
         if job.alone:
-            ours, _ = play(table, Ours(job.sampler, table, job.seed, job.alone, 1), job.alone, 1)
-            hand, _ = play(table, ByHand(job.sampler, table, job.seed, anew=True), job.alone, 1)
+            with remembered():
+                ours, _ = play(table, Ours(job.sampler, table, job.seed, job.alone, 1), job.alone, 1)
+                hand, _ = play(table, ByHand(job.sampler, table, job.seed, anew=True), job.alone, 1)
             is_identical = ours == hand
         sides = (
             Ours(job.sampler, table, job.seed, job.trials, AT_ONCE),
             ByHand(job.sampler, table, job.seed, anew=False),
         )
-        regrets = [_regrets(table, play(table, side, job.trials, AT_ONCE)[1]) for side in sides]
+        regrets = []
+        for side in sides:
+            with remembered():
+                regrets.append(_regrets(table, play(table, side, job.trials, AT_ONCE)[1]))
     return {"is_identical": is_identical, "ours": regrets[0], "by_hand": regrets[1]}
 
 

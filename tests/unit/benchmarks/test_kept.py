@@ -60,3 +60,18 @@ def test_after_a_part_that_failed_no_other_is_begun() -> None:
         with pytest.raises(SystemExit, match="it hung"):
             play_parts(pool, play, PARTS, None)
     assert played in ([0], [0, 1])
+
+
+def test_what_was_kept_on_another_basis_is_played_anew_and_stays_kept(tmp_path: Path) -> None:
+    played: list[int] = []
+
+    def play(part: int) -> Outcome:
+        played.append(part)
+        return {"time": len(played)}
+
+    with ThreadPoolExecutor(1) as pool:
+        times = [
+            play_parts(pool, play, [0], tmp_path / "kept", basis=basis)[0]["time"]
+            for basis in ("one", "other", "one", "")
+        ]
+    assert times == [1, 2, 1, 3]
