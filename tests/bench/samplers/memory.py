@@ -9,7 +9,7 @@ import copy
 import io
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 from unittest.mock import patch
@@ -21,40 +21,43 @@ from optuna._gp.acqf import BaseAcquisitionFunc
 from optuna._gp.search_space import SearchSpace
 from optuna.samplers._gp import sampler
 
+_OPTUNA: Any = sampler
+"""Where its sampler looks for what it calls."""
+
 
 @contextmanager
-def remembered() -> Iterator[None]:
-    """As long as this lasts, Optuna works out once what it is asked."""
-    fit, search = sampler.gp.fit_kernel_params, sampler.optim_mixed.optimize_acqf_mixed
+def remembered() -> Iterator[tuple["Remembered", "Remembered"]]:
+    """As long as this lasts, Optuna works out once what it is asked; gives its fit and its search."""
+    best = _OPTUNA.optim_mixed.optimize_acqf_mixed
 
     def search_once(acqf: BaseAcquisitionFunc, **named: Any) -> Any:
-        return search(_Seen(acqf), **named)
+        return best(_Seen(acqf), **named)
 
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(sampler.gp, "fit_kernel_params", Remembered(fit)))
-        stack.enter_context(patch.object(sampler.optim_mixed, "optimize_acqf_mixed", Remembered(search_once)))
-        yield
+    fit, search = Remembered(_OPTUNA.gp.fit_kernel_params), Remembered(search_once)
+    with (
+        patch.object(_OPTUNA.gp, "fit_kernel_params", fit),
+        patch.object(_OPTUNA.optim_mixed, "optimize_acqf_mixed", search),
+    ):
+        yield fit, search
 
 
 class Remembered:
     """A function that is called once with equal arguments; a generator among them is left as that call left it.
 
     Attributes:
-        calls: So many different ones there were.
+        calls: So many times it was called.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._answers: dict[bytes, tuple[Any, Any]] = {}
-
-    @property
-    def calls(self) -> int:
-        return len(self._answers)
+        self.calls = 0
 
     def __call__(self, *given: Any, rng: np.random.RandomState | None = None, **named: Any) -> Any:
         generator = {} if rng is None else {"rng": rng}
         key = _digest((given, named, generator))
         if key not in self._answers:
+            self.calls += 1
             answer = self._function(*given, **named, **generator)
             self._answers[key] = answer, rng and rng.get_state()
         answer, left = self._answers[key]
