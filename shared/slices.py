@@ -31,12 +31,13 @@ class _Attributes(ctypes.Structure):
     )
 
 
-def ask_slices(length_ns: int) -> None:
-    """Have this thread, and what it starts from now on, take slices of this length. What the kernel answers is left alone: nobody depends on it."""
+def ask_slices(length_ns: int, niceness: int | None = None) -> None:
+    """Have this thread, and what it starts from now on, take slices of this length, and give way by this niceness (None: as it does). What the kernel
+    answers is left alone: nobody depends on it."""
     call = _CALLS.get(platform.machine())
     if call is None:
         return
-    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+    given = os.getpriority(os.PRIO_PROCESS, 0) if niceness is None else niceness
     size = ctypes.sizeof(_Attributes)
-    asked = _Attributes(size=size, niceness=niceness, runtime_ns=length_ns)
+    asked = _Attributes(size=size, niceness=given, runtime_ns=length_ns)
     _LIBC.syscall(call, 0, ctypes.byref(asked), 0)
