@@ -103,9 +103,9 @@ def rejected(error: ValidationError) -> Rejected:
 def _rejected_query(error: ValidationError) -> Rejected:
     """The same at the parameter's own name: who repeats one writes no indexes. Which of several it was, its value says."""
     faults = error.errors(include_url=False)
-    name, *index = faults[0]["loc"]
-    which = f", not {str(faults[0]['input'])[:_MOST_SHOWN]!r}" if index else ""
-    return Rejected("invalid_request", _told(faults, which), str(name))
+    place = faults[0]["loc"]  # of what concerns the whole request: none
+    which = f", not {str(faults[0]['input'])[:_MOST_SHOWN]!r}" if place[1:] else ""
+    return Rejected("invalid_request", _told(faults, which), render_place(place[:1]))
 
 
 def _told(faults: Sequence[ErrorDetails], which: str = "") -> str:
