@@ -8,6 +8,7 @@ nats-py's own `fetch` waits for a full batch or its deadline, and its outstandin
 
 import asyncio
 import contextlib
+import math
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
@@ -58,7 +59,7 @@ class Pull:
         self._filters = sorted(filters)
         self._outages = outages
         self._pace = pace
-        self._due = 0.0
+        self._due = -math.inf
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
         self._something = asyncio.Event()
