@@ -86,16 +86,16 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
 
 
 def end_said(limit: Limit, limits: Limits, is_used_up: bool) -> str:
-    """Return the sentence that says which limit ended a search: the last of it was used, or what is left bears no trial more."""
+    """Return the sentence that says which limit ended a search: what is left of it goes to stopping, or bears no trial more."""
     what = {
         "slot_hours": f"{limits.slot_hours:g} slot-hours" if limits.slot_hours is not None else "",
         "cost": f"{limits.cost:g}" if limits.cost is not None else "",
         "deadline": said_of(limits.deadline_ms) if limits.deadline_ms is not None else "",
     }[limit]
     ends = {
-        "slot_hours": ("are used up", "leave nothing for another trial"),
-        "cost": ("is spent", "leaves nothing for another trial"),
-        "deadline": ("was reached", "leaves no time for another trial"),
+        "slot_hours": ("are used up, but for what stopping takes", "leave nothing for another trial"),
+        "cost": ("is spent, but for what stopping takes", "leaves nothing for another trial"),
+        "deadline": ("is as near as stopping takes", "leaves no time for another trial"),
     }
     end = ends[limit][0 if is_used_up else 1]
     return f"budget.{limit}: {what} {end}"

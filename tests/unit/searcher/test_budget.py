@@ -63,7 +63,9 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     assert world.trials[2].wanted is Wanted.KILL
     world.close(2, "killed")
     assert world.experiment.state == "completed"
-    assert world.experiment.reason == "budget.slot_hours: 4 slot-hours are used up"
+    assert (
+        world.experiment.reason == "budget.slot_hours: 4 slot-hours are used up, but for what stopping takes"
+    )
     used = world.experiment.terms.used_slot_hours
     assert used is not None and 3.9 < used <= 4
     world.check_replay()
@@ -162,7 +164,7 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     assert [world.trials[n].wanted for n in (1, 2)] == [Wanted.STOP, Wanted.CANCEL]
     for number in list(world.trials):
         world.close(number, "stopped" if number == 1 else "cancelled")
-    assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC was reached"
+    assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC is as near as stopping takes"
     world.check_replay()
 
 
@@ -249,7 +251,7 @@ def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_th
     assert world.experiment.state == "cancelled"
     assert (
         world.experiment.reason
-        == "budget.slot_hours: 1 slot-hours are used up; no trial had reported by then"
+        == "budget.slot_hours: 1 slot-hours are used up, but for what stopping takes; no trial had reported by then"
     )
 
 

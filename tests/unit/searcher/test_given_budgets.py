@@ -56,7 +56,9 @@ def test_a_first_budget_counts_what_runs_have_used_before() -> None:
     world.after(79).look()
     assert world.trials[2].wanted is Wanted.STOP
     world.close(2, "stopped")
-    assert world.experiment.reason == "budget.slot_hours: 2 slot-hours are used up"
+    assert (
+        world.experiment.reason == "budget.slot_hours: 2 slot-hours are used up, but for what stopping takes"
+    )
     assert replay(world.config, SEED, stored(world.journal)) is None
 
 
