@@ -5,7 +5,7 @@ Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
@@ -66,28 +66,27 @@ class Database:
         async with _transaction(self._tenant, f"BEGIN; {view}; {first}") as connection:
             yield connection
 
-    @asynccontextmanager
-    async def looking(
+    def looking(
         self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
-    ) -> AsyncIterator[AsyncConnection]:
+    ) -> AbstractAsyncContextManager[AsyncConnection]:
         """What `tenant` sees, without a transaction around, at a third of its round trips: each statement is one, and none may change anything."""
-        if tenant == SITE and not within:
-            async with self.system_statements() as connection:
-                yield connection
-            return
-        async with translated(), self._looks.of({"tenant": tenant.hex, **(within or {})}) as connection:
-            yield connection
+        return self._statements(self._looks, tenant, within)
+
+    def saying(
+        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
+    ) -> AbstractAsyncContextManager[AsyncConnection]:
+        """What `tenant` may change, for what is written in one statement: it is a transaction by itself, at a third of the round trips."""
+        return self._statements(self._sayings, tenant, within)
 
     @asynccontextmanager
-    async def saying(
-        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
+    async def _statements(
+        self, sessions: Looks, tenant: TenantId | UUID, within: Mapping[str, str] | None
     ) -> AsyncIterator[AsyncConnection]:
-        """What `tenant` may change, for what is written in one statement: it is a transaction by itself, at a third of the round trips."""
         if tenant == SITE and not within:
             async with self.system_statements() as connection:
                 yield connection
             return
-        async with translated(), self._sayings.of({"tenant": tenant.hex, **(within or {})}) as connection:
+        async with translated(), sessions.of({"tenant": tenant.hex, **(within or {})}) as connection:
             yield connection
 
     @asynccontextmanager
