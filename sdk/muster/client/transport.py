@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from muster.client.failures import LONGEST_WAIT_S, problem_of, reached, wait_s
 from muster.client.partial import read_partial
 from muster.client.settings import Address
+from muster.config.document import read_mapping
 from muster.errors import Broken, Rejected, Transient
 
 ATTEMPTS = 6
@@ -193,7 +194,7 @@ class Transport:
                 "Content-Length": str(len(call.content)),
             }
         elif call.body is not None:
-            content = json.dumps(call.body, allow_nan=False).encode()
+            content = _json(call.body)
             headers = {**headers, "Content-Type": "application/json"}
         with reached(self.address.url):
             answer = self._http.request(
@@ -210,6 +211,16 @@ class Transport:
 def segment(reference: Reference) -> str:
     """Return `reference` as one segment of a path."""
     return quote(str(reference), safe="") or "-"
+
+
+def _json(body: JsonValue) -> bytes:
+    """Raises Rejected, with the place, for what JSON does not know: NaN and the infinities, values of other types."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError):
+        if isinstance(body, dict):
+            read_mapping(body)
+        raise
 
 
 def _chunks(content: bytes, on_bytes: Callable[[int, int], None] | None) -> Iterator[bytes]:

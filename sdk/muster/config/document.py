@@ -237,7 +237,9 @@ def _copied(value: object, path: Path, budget: _Budget) -> JsonValue:
     if value is None or isinstance(value, str | int | float | bool):
         check_scalar(value, place)
         return value
-    raise Rejected("invalid_type", f"a {type(value).__name__} is no value of a config", place)
+    raise Rejected(
+        "invalid_type", f"a {type(value).__name__} is neither a number, a text, a list nor a mapping", place
+    )
 
 
 def _checked_key(key: str, place: str) -> str:

@@ -1,6 +1,7 @@
 """The client's one exchange: what is retried, what is raised, what is sent."""
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -55,6 +56,18 @@ def test_every_request_carries_the_token() -> None:
     gateway = Gateway(httpx.Response(200, json=MODEL))
     gateway.client().models.get("digits")
     assert gateway.requests[0].headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(float("nan"), "invalid_number"), (float("-inf"), "invalid_number"), (object(), "invalid_type")],
+)
+def test_what_json_does_not_know_is_refused_where_it_stands(value: Any, code: str) -> None:
+    gateway = Gateway(httpx.Response(200, json=MODEL))
+    with pytest.raises(Rejected) as caught:
+        gateway.client().experiments.create({"hyperparameters": {"net": {"widths": [8, value]}}})
+    assert (caught.value.code, caught.value.place) == (code, "config.hyperparameters.net.widths[1]")
+    assert not gateway.requests
 
 
 def test_who_has_no_token_yet_sends_no_empty_one() -> None:
