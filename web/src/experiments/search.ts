@@ -20,7 +20,8 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
     sort: text(search.sort),
-    state: text(search.state),
+    // Links and saved views of before say `group`.
+    state: text(search.state) ?? text(search.group),
     grouped: readGrouping(search.grouped),
     open: Array.isArray(search.open) ? search.open.map((value) => (value === null ? null : String(value))) : undefined,
     columns: Array.isArray(search.columns) ? search.columns.map(String) : undefined,
