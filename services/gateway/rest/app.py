@@ -20,7 +20,7 @@ from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
 from services.gateway.limits.rates import standing
 from services.gateway.operations.deferring import StillWorking
-from services.gateway.operations.operation import Operation
+from services.gateway.operations.operation import Operation, Retirement
 from services.gateway.remembered.recent import Recent
 from services.gateway.rest.browsing import (
     check_cookie_wanted,
@@ -47,6 +47,7 @@ RESPOND_ASYNC = "respond-async"
 """What a client prefers (RFC 7240) that takes an operation for an answer."""
 
 _CHUNK_BYTES = 256 * 1024
+_RETIRED = web.RequestKey("retired", Retirement)
 _log = structlog.get_logger()
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -95,11 +96,10 @@ class Rest:
 
     def _route(self, row: Operation[Any, Any]) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
+            if row.retired is not None:
+                request[_RETIRED] = row.retired
             with metrics.observed("gateway", row.name):
-                response = await self._serve(request, row)
-            if row.retired is not None and not response.prepared:
-                response.headers.update(row.retired.headers())
-            return response
+                return await self._serve(request, row)
 
         return serve
 
@@ -214,8 +214,10 @@ class Rest:
 
 
 async def _sign(request: web.Request, response: web.StreamResponse) -> None:
-    """Who answers, and in which version of which library, is nobody's business."""
+    """Who answers, and in which version of which library, is nobody's business; that an operation goes, its callers', streams and refusals included."""
     response.headers["Server"] = SERVER
+    if (retired := request.get(_RETIRED)) is not None:
+        response.headers.update(retired.headers())
 
 
 def _tell_rate(response: web.StreamResponse) -> None:

@@ -140,6 +140,7 @@ class Rpc:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context, announce=announce)
                 caller = await self._admit(row, inputs, message)
+                context.set_trailing_metadata(_trailing(row, {}))
                 request = self._read(row, message)
                 async for item in self._front.stream(row, caller, request, inputs):
                     yield self._written(item)
@@ -158,6 +159,7 @@ class Rpc:
                 request = self._read(row, first)
                 inputs = replace(inputs, body=_bytes(first, iterator))
                 found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                context.set_trailing_metadata(_trailing(row, {}))
                 return self._written(found)
             raise AssertionError("unreachable")
 
