@@ -14,7 +14,7 @@ from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, nam
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.limits.allowances import Allowances
 from services.gateway.limits.rates import Limiter
-from services.gateway.live.streams import OpenStreams
+from services.gateway.live.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
 from services.gateway.operations.operation import MAX_KEY_CHARS, Idempotency, Operation
 from services.gateway.sign_in.authentication import Authenticator, Presented
@@ -57,6 +57,7 @@ class Front:
     deadline_s: float
     upload_deadline_s: float
     streams: OpenStreams
+    quiet_s: float = QUIET_S
 
     async def admit(
         self,
@@ -115,19 +116,21 @@ class Front:
 
     def stream(
         self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs
-    ) -> AsyncIterator[Resource]:
-        """Calls a streaming operation; nothing more is sent to a caller whose rights have changed."""
+    ) -> AsyncIterator[Resource | None]:
+        """Calls a streaming operation; nothing more is sent to a caller whose rights have changed. None: nothing came for a while."""
         handler = cast(Callable[[Call, Request], AsyncIterator[Resource]], row.handler)
         call = self._call(row, caller, request, inputs)
         return self._still_allowed(handler(call, request), call, inputs)
 
     async def _still_allowed(
         self, items: AsyncIterator[Resource], call: Call, inputs: Inputs
-    ) -> AsyncIterator[Resource]:
+    ) -> AsyncIterator[Resource | None]:
         with self.streams.one(call.tenant):
             await call.record()
-            async with aclosing(cast(AsyncGenerator[Resource], items)):
-                async for item in items:
+            async with aclosing(
+                cast(AsyncGenerator[Resource | None], with_silences(items, self.quiet_s))
+            ) as told:
+                async for item in told:
                     if await self.authenticator.caller_of(inputs.presented) != call.caller:
                         raise Transient("what you may do has changed; connect again", 0.5, "restarting")
                     yield item

@@ -1,7 +1,5 @@
 """Server-sent events: one block for each item, its cursor as the id, a comment now and then to keep the line open."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +12,6 @@ from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.operation import Operation
 
-HEARTBEAT_S = 15.0
 _HEADERS = {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-store",
@@ -45,7 +42,7 @@ async def stream_events(
 
     items = front.stream(row, caller, model, replace(inputs, announce=announce))
     try:
-        async for item in _with_heartbeats(items):
+        async for item in items:
             await open_stream()
             await response.write(_block(item, row) if item is not None else b": still here\n\n")
         await open_stream()
@@ -70,24 +67,3 @@ def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
     """One event: the item's JSON holds no line break, so one data line is enough."""
     kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
     return f"id: {cursor_of(item)}\n{kind}data: ".encode() + item.to_json() + b"\n\n"
-
-
-async def _with_heartbeats(items: AsyncIterator[Resource]) -> AsyncIterator[Resource | None]:
-    """The items, and None whenever none came for a while."""
-    iterator = aiter(items)
-    waiting: asyncio.Future[Resource] | None = None
-    try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(anext(iterator))
-            done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_S)
-            if not done:
-                yield None
-                continue
-            finished, waiting = waiting, None
-            try:
-                yield finished.result()
-            except StopAsyncIteration:
-                return
-    finally:
-        if waiting is not None:
-            waiting.cancel()

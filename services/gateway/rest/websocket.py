@@ -15,9 +15,10 @@ from aiohttp import WSCloseCode, web
 from muster.errors import MusterError, Transient
 from services.gateway.api.base import Request, Resource
 from services.gateway.front import Front, Inputs
+from services.gateway.live.streams import QUIET_S
 from services.gateway.operations.call import Caller
 from services.gateway.operations.operation import Operation
-from services.gateway.rest.streaming import HEARTBEAT_S, cursor_of
+from services.gateway.rest.streaming import cursor_of
 
 PROTOCOL = "muster.v1"
 _BEARER = "bearer."
@@ -78,7 +79,7 @@ class _Socket:
 
     def __init__(self, request: web.Request) -> None:
         self.response = web.WebSocketResponse(
-            protocols=(PROTOCOL,), heartbeat=HEARTBEAT_S, max_msg_size=_MOST_BYTES, compress=False
+            protocols=(PROTOCOL,), heartbeat=QUIET_S, max_msg_size=_MOST_BYTES, compress=False
         )
         self._request = request
         self._listening: asyncio.Task[None] | None = None
@@ -87,7 +88,7 @@ class _Socket:
     def is_open(self) -> bool:
         return self._listening is not None
 
-    async def carry(self, items: AsyncIterator[Resource]) -> None:
+    async def carry(self, items: AsyncIterator[Resource | None]) -> None:
         """Sends the items as they come. Raises ConnectionResetError once the caller has gone."""
         iterator, waiting = aiter(items), None
         try:
@@ -100,12 +101,12 @@ class _Socket:
                 )
                 if waiting in done:
                     finished, waiting = waiting, None
-                    item = finished.result()
-                    await self.send(
-                        id=cursor_of(item),
-                        event=getattr(item, "kind", None),
-                        data=orjson.Fragment(item.to_json()),
-                    )
+                    if (item := finished.result()) is not None:
+                        await self.send(
+                            id=cursor_of(item),
+                            event=getattr(item, "kind", None),
+                            data=orjson.Fragment(item.to_json()),
+                        )
                 elif done:
                     raise ConnectionResetError("the caller has gone")
                 else:

@@ -143,7 +143,8 @@ class Rpc:
                 context.set_trailing_metadata(_trailing(row, {}))
                 request = self._read(row, message)
                 async for item in self._front.stream(row, caller, request, inputs):
-                    yield self._written(item)
+                    if item is not None:
+                        yield self._written(item)
 
         return serve
 
