@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from muster.cli.output import chosen, common
 from muster.errors import MusterError
 
-LISTS = frozenset({"list", "bindings", "deliveries"})
+LISTS = frozenset({"list", "bindings", "deliveries", "tokens"})
 
 
 class Command(TyperCommand):

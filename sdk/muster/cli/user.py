@@ -100,6 +100,33 @@ def token(
     emit(found, lambda: print(found.secret))
 
 
+@verb(users, "tokens")
+def tokens(filter_: Filter = None, sort: Sort = None) -> None:
+    """List the tokens of your tenant, without their secrets."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.tokens(filter=filter_ or "", sort=sort or "").all()
+    columns = ("id", "name", "user", "scope", "since", "until", "revoked")
+    rows = (
+        (one.id, one.name, one.user, ", ".join(one.scope), one.created_at, one.expires_at, one.revoked_at)
+        for one in found
+    )
+    emit(found, lambda: table(columns, rows, "there is no such token"))
+
+
+@verb(users, "revoke")
+def revoke(
+    token: Annotated[str, typer.Argument(metavar="ID", help="`muster user tokens` shows it.")],
+) -> None:
+    """End a token, everywhere within seconds: it was lost, or is needed no more."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.revoke_token(token)
+    emit(found, lambda: note("token {} counts no more", found.name))
+
+
 @verb(users, "password")
 def password(user: User_) -> None:
     """Give a person a password, which is asked for; that person's sessions end."""

@@ -185,6 +185,8 @@ class AsyncUsers(AsyncNoun[Users]):
     get = awaited(Users.get)
     edit = awaited(Users.edit)
     create_token = awaited(Users.create_token)
+    tokens = listed(Users.tokens)
+    revoke_token = awaited(Users.revoke_token)
     set_password = awaited(Users.set_password)
     link = awaited(Users.link)
     identities = awaited(Users.identities)

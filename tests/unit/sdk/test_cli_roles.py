@@ -66,3 +66,21 @@ def test_users_are_disabled_and_put_into_groups(shell: Shell) -> None:
     assert shell("group", "add", "readers", "ann").err == "ann is in readers\n"
     shell.answers["DELETE /v1/groups/readers"] = httpx.Response(200, json={})
     assert shell("group", "delete", "readers").err == "group readers is gone\n"
+
+
+def test_tokens_are_listed_without_secrets_and_revoked(shell: Shell) -> None:
+    known = {
+        "id": ID,
+        "name": "nightly",
+        "role": "viewer",
+        "user": "ci",
+        "scope": ["experiment.read"],
+        "created_at": "2026-12-01T08:00:00Z",
+    }
+    shell.answers["GET /v1/tokens"] = httpx.Response(200, json={"items": [known]})
+    shown = shell("user", "tokens", "--filter", "user = ci")
+    assert shown.code == 0 and {ID, "nightly", "ci", "experiment.read"} <= set(shown.out.split()), shown.err
+    shell.answers[f"DELETE /v1/tokens/{ID}"] = httpx.Response(
+        200, json=known | {"revoked_at": "2026-12-02T08:00:00Z"}
+    )
+    assert shell("user", "revoke", ID).err == "token nightly counts no more\n"
