@@ -11,7 +11,7 @@ import aiohttp
 import nkeys
 import structlog
 
-from muster.errors import Rejected, Transient, from_problem
+from muster.errors import MusterError, Rejected, Transient, from_problem
 from shared import nats_jwt
 from shared.bus import Bus, Identity
 from shared.clock import Clock
@@ -34,6 +34,8 @@ class Badge:
     seed: str
     credentials: Credentials | None
     is_kept: bool = True
+    is_new: bool = False
+    """The credentials were given to this process."""
 
     @property
     def user_key(self) -> str:
@@ -46,7 +48,7 @@ class Badge:
 
     def keep(self, credentials: Credentials) -> None:
         """Use these from now on, also after a restart; where the disk cannot keep them, others are soon asked for."""
-        self.credentials = credentials
+        self.credentials, self.is_new = credentials, True
         try:
             _write_private(self.directory / "credentials.json", credentials.model_dump_json())
             self.is_kept = True
@@ -91,15 +93,26 @@ def is_good(badge: Badge, now: datetime) -> bool:
 async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: str | None = None) -> None:
     """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
 
+    A token is traded beside good ones too: what signed those may count no more, which nobody here can see. Where that fails they are used.
     `trouble`: why this machine cannot serve: it is refused, and who rents it is told.
 
     Raises:
         Rejected: There is neither, or the gateway refuses it.
         Transient: The gateway does not answer.
     """
-    if is_good(badge, clock.now()):
-        return
     token = settings.join_token.get_secret_value() if settings.join_token else ""
+    can_do_without = is_good(badge, clock.now())
+    if can_do_without and (badge.is_new or not token):
+        return
+    try:
+        await _trade(badge, settings, token, trouble)
+    except MusterError as error:
+        if not can_do_without:
+            raise
+        _log.info("the join token was not traded; the credentials of before are used", why=str(error))
+
+
+async def _trade(badge: Badge, settings: WorkerSettings, token: str, trouble: str | None) -> None:
     if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",

@@ -1,6 +1,7 @@
 """How a worker comes in: by its join token once, by what it kept afterwards, and with words when it may not."""
 
 import asyncio
+import json
 from collections.abc import Callable
 
 import pytest
@@ -24,6 +25,23 @@ async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable
     daemon.kill()
     daemon.start()
     await eventually(lambda: platform.observed["new"].incarnation != incarnation)
+
+
+async def test_a_worker_whose_credentials_count_no_more_joins_again_by_a_token(
+    platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> None:
+    daemon = daemons("again")
+    kept = daemon.directory / "identity" / "credentials.json"
+    of_before = json.loads(kept.read_text())
+    signed, _, signature = of_before["jwt"].rpartition(".")
+    kept.write_text(json.dumps(of_before | {"jwt": f"{signed}.{signature[::-1]}"}))
+    joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store.url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
+    daemon.start(**joining)
+    await eventually(lambda: "again" in platform.observed)
+    incarnation = platform.observed["again"].incarnation
+    daemon.kill()
+    daemon.start(**joining | {"MUSTER_WORKER__JOIN_TOKEN": "used up"})
+    await eventually(lambda: platform.observed["again"].incarnation != incarnation)
 
 
 @pytest.mark.parametrize("cloud", ["aws", "gcp"])
