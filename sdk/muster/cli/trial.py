@@ -18,12 +18,13 @@ from muster.cli.options import (
     TrialName,
     TrialStates,
 )
-from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
+from muster.cli.output import emit, emit_each, facts, note, number, out, size, slots, table
 
 if TYPE_CHECKING:
     from muster.client.models import Measured, Run, Trial
 
 LINES_LOOKED_AT = 1000
+WARNINGS_SHOWN = 5
 """Warnings stand again at the end of a run's log."""
 
 app = noun("Look at trials, their metrics, logs and checkpoints.")
@@ -78,7 +79,10 @@ def describe(trial: TrialName) -> None:
         more = {"runs": [json.loads(run.model_dump_json()) for run in runs], "warnings": warnings}
         print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
-    facts([*_facts(found), *[("warning", text) for text in warnings]])
+    shown = warnings[-WARNINGS_SHOWN:]
+    facts([*_facts(found), *[("warning", text) for text in shown]])
+    if len(shown) < len(warnings):
+        note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)
     columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
 

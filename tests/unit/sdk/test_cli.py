@@ -150,6 +150,11 @@ def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
     assert shell("trial", "describe", "31.2").out.count("not all that was reported is kept") == 1
     described = json.loads(shell("trial", "describe", "31.2", "--json").out)
     assert described["warnings"] == [line["text"]]
+    said += [line | {"text": f"checkpoint {step} was not kept"} for step in range(50)]
+    shell.answers["GET /v1/trials/31.2/logs"] = httpx.Response(200, json={"items": said})
+    shown = shell("trial", "describe", "31.2")
+    assert shown.out.count("was not kept") == 5 and "checkpoint 49 was not kept" in shown.out
+    assert "46 more warnings: `muster trial logs 31.2 --stream platform`" in " ".join(shown.err.split())
 
 
 @pytest.mark.parametrize(
