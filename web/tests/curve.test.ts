@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bestSoFar, bounds, nearest, smoothed, valueAt, type Curve } from "@/charts/curve";
+import { bestSoFar, bounds, logMarks, nearest, smoothed, valueAt, type Curve } from "@/charts/curve";
 import { axisOf, blank, compose, rasterise, type Cover } from "@/charts/raster";
 
 const row = (...values: number[]) => Float64Array.from(values);
@@ -45,6 +45,21 @@ it("draws the best so far as stairs that reach to the last trial", () => {
   const { x, y } = bestSoFar([{ x: 3, y: 0.5 }, { x: 1, y: 0.7 }, { x: 2, y: 0.9 }, { x: 4, y: NaN }, { x: 5, y: 0.6 }], true);
   expect([...x]).toEqual([1, 3, 3, 5]);
   expect([...y]).toEqual([0.7, 0.7, 0.5, 0.5]);
+});
+
+describe("logarithmic axes", () => {
+  it("have marks that people know, as many as there is room for", () => {
+    expect(logMarks([1, 9], 5)).toEqual([1, 2, 5]);
+    expect(logMarks([0.0008, 0.12], 9)).toEqual([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]);
+    expect(logMarks([1, 1e6], 5)).toEqual([1, 100, 1e4, 1e6]);
+    expect(logMarks([0.931, 0.974], 5)).toEqual([0.94, 0.95, 0.96, 0.97]);
+  });
+
+  it("take one value for one, whatever its average came to in the last digit", () => {
+    const { y } = bounds([curve("a", [1, 2, 3], [...smoothed(Float64Array.of(0.070855, 0.070855, 0.070855), 0.6), 0.07085500000000001])], null, false, true);
+    expect(y[0]).toBeCloseTo(0.0354);
+    expect(y[1]).toBeCloseTo(0.1417);
+  });
 });
 
 describe("pixels", () => {

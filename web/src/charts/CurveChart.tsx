@@ -8,7 +8,7 @@ import "uplot/dist/uPlot.min.css";
 import { token, useTheme } from "@/app/theme";
 import { formatNumber } from "@/parts/format";
 import css from "./CurveChart.module.css";
-import { bounds, nearest, nearestTo, type Curve, type Range, type Ranges } from "./curve";
+import { bounds, logMarks, nearest, nearestTo, type Curve, type Range, type Ranges } from "./curve";
 import { along, axisOf } from "./raster";
 import { paint, toneAt } from "./paint";
 
@@ -118,6 +118,8 @@ function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, i
     ticks: { show: false },
     border: { show: false },
   };
+  // Its own choice leaves a short axis of x with one mark.
+  const marked = (isLog: boolean, of: "x" | "y", room: number) => (isLog ? { splits: () => logMarks(shown.current.ranges[of], room), filter: (_: uPlot, marks: number[]) => marks } : {});
   return {
     width,
     height,
@@ -129,8 +131,8 @@ function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, i
       y: { distr: isLogY ? 3 : 1, range: () => [...shown.current.ranges.y] },
     },
     axes: [
-      { ...axis, grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
-      { ...axis, gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : formatNumber(at))) },
+      { ...axis, ...marked(isLogX, "x", width / 80), grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
+      { ...axis, ...marked(isLogY, "y", height / 28), gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : formatNumber(at))) },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {

@@ -91,9 +91,35 @@ export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boo
 
 function ranged(low: number, high: number, room: number, isLog: boolean): Range {
   if (low > high) return isLog ? [0.1, 10] : [0, 1];
-  if (isLog) return low === high ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
-  if (low === high) return [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
+  // Averages of one value differ in their last digit; so little is no range.
+  const isOne = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high));
+  if (isLog) return isOne ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
+  if (isOne) return [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
   return [low - (high - low) * room, high + (high - low) * room];
+}
+
+const LEADING = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]];
+
+/** The marks of a logarithmic axis: every digit times powers of ten, or 1, 2 and 5, or the powers alone, as there is room; even steps where the axis is too short for two of them. */
+export function logMarks([low, high]: Range, most: number): number[] {
+  const powers: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) powers.push(power);
+  for (const leading of LEADING) {
+    const marks = powers.flatMap((power) => leading.map((digit) => Number(`${digit}e${power}`))).filter((at) => at >= low && at <= high);
+    if (marks.length < 2) return evenMarks(low, high, most);
+    if (marks.length <= most) return marks;
+  }
+  const every = Math.ceil(powers.length / Math.max(1, most));
+  return powers.filter((power) => power % every === 0 && 10 ** power >= low).map((power) => Number(`1e${power}`));
+}
+
+function evenMarks(low: number, high: number, most: number): number[] {
+  const rough = (high - low) / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5].find((times) => times * power >= rough) ?? 10);
+  const marks: number[] = [];
+  for (let at = Math.ceil(low / step); at * step <= high; at++) marks.push(Number((at * step).toPrecision(12)));
+  return marks;
 }
 
 /** The value of a curve at `x`, between its points on a straight line; NaN outside of it. */
