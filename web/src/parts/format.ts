@@ -74,11 +74,11 @@ export function formatMoment(then: Date, zone?: string): string {
   });
 }
 
-/** Money with two digits, and more where it is less than a cent. */
+/** Money with two digits, and more where it is less than a cent; without a sign, since it is in whatever currency the site's prices are. */
 export function formatMoney(amount: number | null | undefined): string {
   if (amount === null || amount === undefined) return NONE;
-  if (amount !== 0 && Math.abs(amount) < 0.01) return `$${amount.toPrecision(2)}`;
-  return `$${amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  if (amount !== 0 && Math.abs(amount) < 0.01) return amount.toPrecision(2);
+  return amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }
 
 /** `1 trial`, `2 trials`. */
