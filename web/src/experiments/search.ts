@@ -7,6 +7,8 @@ export interface ListSearch {
   archived?: boolean;
   /** One of `STATES`: states that people look at together. */
   state?: string;
+  /** Links and saved views of before say this for `state`. It goes as it is read: the router keeps what nobody reads. */
+  group?: undefined;
   /** One of `GROUPINGS`: what the experiments are gathered by. */
   grouped?: Grouping;
   /** The values whose experiments are shown then; null: of those that have none. */
@@ -20,8 +22,8 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
   return {
     filter: text(search.filter),
     sort: text(search.sort),
-    // Links and saved views of before say `group`.
     state: text(search.state) ?? text(search.group),
+    group: undefined,
     grouped: readGrouping(search.grouped),
     open: Array.isArray(search.open) ? search.open.map((value) => (value === null ? null : String(value))) : undefined,
     columns: Array.isArray(search.columns) ? search.columns.map(String) : undefined,
