@@ -13,7 +13,7 @@ import { isOdd, metricColumn, numberOf, useRows } from "@/training/rows";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 import { varying } from "./varying";
-import { parallel, pareto, scatter, shares } from "./plots";
+import { parallel, pareto, scatter, shares, type Objective } from "./plots";
 
 const Plot = lazy(() => import("@/charts/Plot"));
 /** So many of the best trials are drawn. */
@@ -99,25 +99,27 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
 function Front({ experiment, onOpen }: TabProps & { onOpen: (trial: string) => void }) {
   const theme = useTheme();
   const reference = String(experiment.number);
-  const further = (experiment.config.searcher as { metrics?: { name: string }[] } | undefined)?.metrics ?? [];
+  const searcher = experiment.config.searcher as { metrics?: Objective[]; limits?: string[] } | undefined;
+  const objectives = useMemo(() => searcher?.metrics ?? [], [searcher]);
   const { data, error } = useQuery({
     queryKey: keys.ofExperiment(reference, "front"),
     queryFn: ({ signal }) => ask(api.GET("/v1/experiments/{experiment}/front", { params: { path: { experiment: reference }, query: { limit: 200 } }, signal })),
-    enabled: further.length > 1,
+    enabled: objectives.length > 1,
   });
-  const [x = "", y = ""] = further.map(({ name }) => name);
+  const [x = "", y = ""] = objectives.map(({ name }) => name);
   const option = useMemo(() => {
     const points = (data?.items ?? []).map((one) => ({ label: `${reference}.${one.trial_number}`, x: one.metrics[x] ?? NaN, y: one.metrics[y] ?? NaN }));
-    return pareto(points, x, y);
-  }, [data, x, y, reference, theme]);
-  if (further.length < 2) return null;
+    return pareto(points, objectives);
+  }, [data, x, y, objectives, reference, theme]);
+  if (objectives.length < 2) return null;
   return (
     <Card className={css.chartCard}>
       <div className={css.chartHead}>
         <h2>Pareto front</h2>
         {data && (
           <span className="muted">
-            {data.total} of {data.admissible} within the limits
+            {data.total} of {counted(data.admissible, "trial")}
+            {searcher?.limits?.length ? " within the limits" : ""}
           </span>
         )}
       </div>

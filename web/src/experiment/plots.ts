@@ -117,15 +117,23 @@ export function shares(found: readonly Importance[]): EChartsCoreOption {
   };
 }
 
-/** Two metrics of the trials that no other beats in all, joined. */
-export function pareto(points: readonly { label: string; x: number; y: number }[], x: string, y: string): EChartsCoreOption {
+/** A metric that a search has among several. */
+export interface Objective {
+  name: string;
+  smaller_is_better?: boolean;
+}
+
+/** Two metrics of the trials that no other beats in all. Where there are but these two, with the edge of what was reached: no trial is beyond it. */
+export function pareto(points: readonly { label: string; x: number; y: number }[], [x, y, ...others]: readonly Objective[]): EChartsCoreOption {
   const sorted = [...points].sort((one, other) => one.x - other.x);
+  const [along, up] = [x?.name ?? "", y?.name ?? ""];
+  const edge = others.length > 0 ? { lineStyle: { width: 0 } } : { step: x?.smaller_is_better === false ? "start" : "end", lineStyle: { width: 1.5, type: "dashed" } };
   return {
     animation: false,
     grid: { left: 64, right: 24, top: 30, bottom: 42 },
-    xAxis: { ...axis(x, points.map((one) => one.x)), nameLocation: "middle", nameGap: 28 },
-    yAxis: axis(y, points.map((one) => one.y)),
-    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: number[] }) => `${name}\n${x} ${sayCell(value[0])}\n${y} ${sayCell(value[1])}` },
-    series: [{ type: "line", symbol: "circle", symbolSize: 9, itemStyle: { color: colour("--series-1") }, lineStyle: { width: 1.5, type: "dashed" }, data: sorted.map((one) => ({ name: one.label, value: [one.x, one.y] })) }],
+    xAxis: { ...axis(along, points.map((one) => one.x)), nameLocation: "middle", nameGap: 28 },
+    yAxis: axis(up, points.map((one) => one.y)),
+    tooltip: { ...tip(), formatter: ({ name, value }: { name: string; value: number[] }) => `${name}\n${along} ${sayCell(value[0])}\n${up} ${sayCell(value[1])}` },
+    series: [{ type: "line", symbol: "circle", symbolSize: 9, itemStyle: { color: colour("--series-1") }, ...edge, data: sorted.map((one) => ({ name: one.label, value: [one.x, one.y] })) }],
   };
 }
