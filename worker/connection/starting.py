@@ -79,8 +79,8 @@ def start_detached(joining: Joining, directory: Path) -> str:
     if heard == _REFUSED:
         raise Rejected(
             "worker_refused",
-            f"the bus lets this machine in no more: its key was revoked; process {daemon.pid} goes on asking, and {ends}",
-            hint=f"to let it in again, remove {directory / 'identity'} and give it a new token: `muster worker token`",
+            f"the bus lets this machine in no more: its key was revoked, or the platform signs with others; process {daemon.pid} goes on asking, and {ends}",
+            hint=f"give it a new token: `muster worker token`; where its key was revoked, remove {directory / 'identity'} before",
         )
     waits = "" if heard else "; the platform has not answered yet, and is asked again"
     return f"it runs as process {daemon.pid}{waits}; {ends}"
