@@ -12,8 +12,8 @@ from muster.errors import Rejected
 REST_PORT = 8470
 GRPC_PORT = 8471
 NICENESS = "MUSTER_WORKER__NICENESS"
-RUNS_NICENESS = 5
-"""Who serves goes before who trains: a request waits at each of some ten wake-ups for whoever has the core (decision 0174)."""
+RUNS_NICENESS = 10
+"""Who serves goes before who trains: a request waits at each of some twenty wake-ups for whoever has the core (decisions 0174, 0235)."""
 FOLDER = ".muster"
 STATE_FILE = "state.json"
 _OWN_SECTIONS = ("MUSTER_NATS__", "MUSTER_POSTGRES__", "MUSTER_REDIS__", "MUSTER_S3__", "MUSTER_SIDE__")

@@ -26,8 +26,8 @@ from deploy.embedded.servers.base import (
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
-NICENESS = 5
-"""Bytes come and go beside trainings on the same cores: those come first (decision 0085)."""
+NICENESS = 3
+"""Bytes come and go beside trainings on the same cores: those come first (decisions 0085, 0235)."""
 _GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
