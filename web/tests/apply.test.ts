@@ -10,8 +10,15 @@ function experiment(id: string, version: number, progress = 0): Experiment {
   return { id, number: Number(id), name: id, version, progress, state: "active" } as Experiment;
 }
 
-function event(resource: Experiment): LiveEvent {
-  return { id: "1", kind: "experiment", entity: resource.id, experiment: resource.id, version: resource.version, resource } as unknown as LiveEvent;
+/** As the searcher words it: the best trial under another name, and no word of what it does not know. */
+function event({ id, best, ...told }: Experiment): LiveEvent {
+  const { trial, ...rest } = best ?? {};
+  const resource = { ...told, experiment_id: id, priority: null, best: best && { ...rest, trial_id: trial } };
+  return { id: "1", kind: "experiment", entity: id, experiment: id, version: told.version, resource } as unknown as LiveEvent;
+}
+
+function best(trial_number: number): Experiment["best"] {
+  return { trial: `trial ${trial_number}`, trial_number, step: 10, value: 0.5, others: {} };
 }
 
 function listing(client: QueryClient, ...items: Experiment[]): void {
@@ -73,9 +80,15 @@ it("asks a filtered list again when a state has changed, and one that is sorted 
 
 it("patches a detail without losing what events do not carry", () => {
   const client = new QueryClient();
-  client.setQueryData(keys.experiment(1), { ...experiment("1", 1), config: { name: "x" } });
-  apply(client, [event(experiment("1", 2, 0.4))]);
-  expect(client.getQueryData(keys.experiment(1))).toMatchObject({ config: { name: "x" }, progress: 0.4 });
+  client.setQueryData(keys.experiment(1), { ...experiment("1", 1), config: { name: "x" }, priority: 7 });
+  apply(client, [event({ ...experiment("1", 2, 0.4), best: best(3) })]);
+  expect(client.getQueryData(keys.experiment(1))).toMatchObject({ config: { name: "x" }, progress: 0.4, priority: 7, best: best(3) });
+});
+
+it("asks again for a trial that changed, and for one whose run or checkpoint did", () => {
+  const told = (kind: string, entity: string, resource: object) => ({ id: "1", kind, entity, experiment: "1", version: 1, resource }) as unknown as LiveEvent;
+  const stale = apply(new QueryClient(), [told("trial", "t1", { trial_id: "t1" }), told("run", "r1", { run_id: "r1", trial_id: "t2" })]);
+  expect([...stale.trials]).toEqual(["t1", "t2"]);
 });
 
 it("shows labels as they are put, beside whatever else is told of the experiment", () => {
@@ -93,10 +106,9 @@ it("shows labels as they are put, beside whatever else is told of the experiment
 
 it("asks again for hyperparameters that are another trial's by now", () => {
   const client = new QueryClient();
-  const best = { trial_number: 3 } as Experiment["best"];
-  listingAs(client, keys.experiments({ filter: "", hyperparameters: true }), { ...experiment("1", 1), best });
-  expect(apply(client, [event({ ...experiment("1", 2), best })]).lists).toBe(false);
-  expect(apply(client, [event({ ...experiment("1", 3), best: { trial_number: 4 } as Experiment["best"] })]).lists).toBe(true);
+  listingAs(client, keys.experiments({ filter: "", hyperparameters: true }), { ...experiment("1", 1), best: best(3) });
+  expect(apply(client, [event({ ...experiment("1", 2), best: best(3) })]).lists).toBe(false);
+  expect(apply(client, [event({ ...experiment("1", 3), best: best(4) })]).lists).toBe(true);
 });
 
 it("counts groups again, while they are shown, when one may be in another by now", () => {

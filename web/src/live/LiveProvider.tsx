@@ -79,7 +79,7 @@ function isStale(client: QueryClient, [kind, name, part]: readonly unknown[], st
     case "experiment":
       return part !== undefined && stale.experiments.has(idOf(client, String(name)));
     case "trial":
-      return part !== undefined && stale.trials.has(String(name));
+      return stale.trials.has(String(name));
     default:
       return kind === "cluster" && name === "queue" && stale.experiments.size > 0;
   }

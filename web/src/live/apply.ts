@@ -1,7 +1,7 @@
 /** Brings what is on the page up to what events tell. Pure but for the cache it is given. */
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import { keys } from "@/api/keys";
-import type { Experiment, ExperimentPage, LiveEvent, Trial } from "@/api/types";
+import type { Experiment, ExperimentPage, LiveEvent } from "@/api/types";
 
 /** The newest state of each entity among the events: a burst of a thousand is one look at the cache. */
 export function newest(events: readonly LiveEvent[]): LiveEvent[] {
@@ -25,9 +25,12 @@ export interface Stale {
   models: boolean;
 }
 
+/** What of an experiment an event tells as the page knows it; the rest of it is in the platform's own words. */
+type Standing = Pick<Experiment, "id" | "version" | "number" | "state" | "reason" | "archived" | "progress" | "best" | "trials" | "started_at" | "ended_at" | "final">;
+
 /** What a batch tells of experiments, by their ids: how they stand, and their labels, which change beside that. */
 interface News {
-  states: Map<string, Experiment>;
+  states: Map<string, Standing>;
   labels: Map<string, string[]>;
 }
 
@@ -41,13 +44,24 @@ export function apply(client: QueryClient, events: readonly LiveEvent[]): Stale 
       continue;
     }
     if (event.experiment) stale.experiments.add(event.experiment);
-    if (event.kind === "experiment") news.states.set(event.entity, event.resource as unknown as Experiment);
-    else if (event.kind === "trial") patchTrial(client, event.resource as unknown as Trial, stale);
+    if (event.kind === "experiment") news.states.set(event.entity, standingIn(event));
+    else if (event.kind === "trial") stale.trials.add(event.entity);
     else if (event.kind === "model" || event.kind === "version") stale.models = true;
-    else if ("trial" in event.resource) stale.trials.add(String(event.resource.trial));
+    else if ("trial_id" in event.resource) stale.trials.add(String(event.resource.trial_id));
   }
   if (news.states.size + news.labels.size > 0) patchExperiments(client, news, stale);
   return stale;
+}
+
+function standingIn({ entity: id, resource }: LiveEvent): Standing {
+  const { version, number, state, reason, archived, progress, trials, started_at, ended_at, final } = resource as unknown as Standing;
+  return { id, version, number, state, reason, archived, progress, best: bestIn(resource.best), trials, started_at, ended_at, final };
+}
+
+/** Null where there is none, or where its value is no finite number. */
+function bestIn(told: unknown): Experiment["best"] {
+  const { trial_id, ...best } = (told ?? {}) as Experiment["best"] & { trial_id?: string };
+  return trial_id !== undefined && Number.isFinite(best.value) ? { ...best, trial: trial_id } : null;
 }
 
 /** The experiment as it is by the news; the same one where they tell nothing newer of it. */
@@ -113,11 +127,4 @@ function patchExperiments(client: QueryClient, news: News, stale: Stale): void {
     const next = known && renewed(known, news);
     if (next !== known) client.setQueryData(detail.queryKey, next);
   }
-}
-
-function patchTrial(client: QueryClient, trial: Trial, stale: Stale): void {
-  stale.trials.add(trial.id);
-  const key = keys.trial(trial.id);
-  const known = client.getQueryData<Trial>(key);
-  if (known !== undefined && trial.version > known.version) client.setQueryData(key, { ...known, ...trial });
 }
