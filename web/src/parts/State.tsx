@@ -40,12 +40,12 @@ export function toneOf(state: string): Tone {
   return TONES[state] ?? "idle";
 }
 
-/** Where something stands: a word and a dot, so that it is read without colour too. The dot beats while it moves. */
+/** Where something stands: a word and a dot, so that it is read without colour too. The dot has a ring while it moves. */
 export function State({ state, quiet }: { state: string; quiet?: boolean }) {
   const kind = quiet ? css.quiet : css.badge;
   return (
     <span className={`${kind} ${css[toneOf(state)]}`}>
-      <span className={MOVES.has(state) ? css.beating : css.dot} />
+      <span className={MOVES.has(state) ? `${css.dot} ${css.moving}` : css.dot} />
       {state}
     </span>
   );
