@@ -77,11 +77,11 @@ async def _measure(report: Report, bench: Platform) -> Figures:
         (told,) = await played("live.mjs", *given, within_s=MEASURED_S + 120)
         spent = await asyncio.to_thread(_spent_s, bench)
         took_s = time.monotonic() - since_s
-        parts = [(one - before.get(part, 0.0), part) for part, one in spent.items()]
-        cores = ", ".join(f"{part} {s / took_s:.2f}" for s, part in sorted(parts, reverse=True)[:8])
-        report.say(
-            f"cores while it was shown: {cores}; the page's own thread {told['page_s'] / MEASURED_S:.2f}"
-        )
+        parts = {part: one - before.get(part, 0.0) for part, one in spent.items()}
+        shown_s = (told["ended_ms"] - told["began_ms"]) / 1000
+        browser = {"the page's own thread": told["page_s"], **dict(told["browser_s"])}
+        report.say(f"cores while it was shown: {_cores(parts, took_s)}")
+        report.say(f"of the browser: {_cores(browser, shown_s)}")
         training.is_over = True
         fleet.leave()
     await client.close()
@@ -123,6 +123,11 @@ class Training:
 def _spent_s(bench: Platform) -> Mapping[str, float]:
     """Processor time so far by part of the platform, and of what plays the trials."""
     return {**spent_s(bench), "trials": time.process_time()}
+
+
+def _cores(parts: Mapping[str, float], took_s: float) -> str:
+    most = sorted(((s, part) for part, s in parts.items()), reverse=True)[:8]
+    return ", ".join(f"{part} {s / took_s:.2f}" for s, part in most)
 
 
 def _bus_of(bench: Platform) -> tuple[str, Path]:
