@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bestSoFar, bounds, logMarks, nearest, smoothed, valueAt, type Curve } from "@/charts/curve";
+import { bestSoFar, bounds, logMarks, nearest, smoothed, valueAt, type Curve, type Ranges } from "@/charts/curve";
 import { axisOf, blank, compose, rasterise, type Cover } from "@/charts/raster";
 
 const row = (...values: number[]) => Float64Array.from(values);
@@ -26,6 +26,16 @@ describe("bounds", () => {
   it("leave out of a logarithmic axis what it cannot show", () => {
     const { y } = bounds([curve("a", [1, 2, 3], [-5, 0, 10])], null, false, true);
     expect(y[0]).toBeGreaterThan(0);
+  });
+  it("stay while curves grow in them, and leave room when they do not any more", () => {
+    const grow = (last: number, before: Ranges | null) => bounds([curve("a", [0, last], [0, 1 + last / 1000])], null, false, false, before);
+    const first = grow(80, null);
+    expect(first.x).toEqual([0, 80]);
+    const next = grow(81, first);
+    expect(next.x[1]).toBeGreaterThan(88);
+    expect(grow(88, next)).toEqual(next);
+    expect(next.y).toEqual(first.y);
+    expect(grow(20, next).x).toEqual([0, 20]);
   });
   it("stand for an empty chart and for one value too", () => {
     expect(bounds([], null, false, false).y).toEqual([0, 1]);
@@ -82,7 +92,7 @@ describe("pixels", () => {
     const cover = blank(20, 10);
     for (let line = 0; line < 50; line++) rasterise(cover, curve("a", [0, 20], [5, 5]), ...axes, 0.05, 1);
     const pixels = new Uint8ClampedArray(20 * 10 * 4);
-    compose([cover], [[10, 20, 30]], pixels);
+    compose([cover], [[10, 20, 30]], pixels, 0, 19);
     expect([...pixels.slice((4 * 20 + 5) * 4, (4 * 20 + 5) * 4 + 3)]).toEqual([10, 20, 30]);
     expect(pixels[(4 * 20 + 5) * 4 + 3]).toBeGreaterThan(100);
   });

@@ -18,6 +18,8 @@ export interface CurveChartProps {
   curves: readonly Curve[];
   height?: number;
   xName: string;
+  /** More comes to these curves: the axes stand still while it fits. */
+  isGrowing?: boolean;
   formatX?: (x: number) => string;
   isLogX?: boolean;
   isLogY?: boolean;
@@ -48,12 +50,12 @@ const REACH_PX = 40;
 const NO_CURVES: ReadonlySet<string> = new Set();
 
 export function CurveChart(props: CurveChartProps) {
-  const { curves, zoom = null, isLogX = false, isLogY = false, height = 320, label } = props;
+  const { curves, isLogX = false, isLogY = false, height = 320, label } = props;
   const theme = useTheme();
   const ground = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [pointer, setPointer] = useState<Pointer | null>(null);
-  const ranges = useMemo(() => bounds(curves, zoom, isLogX, isLogY), [curves, zoom, isLogX, isLogY]);
+  const ranges = useRanges(props);
   const marked = pointer?.curve.id ?? props.hovered ?? null;
   const shown = useRef<Shown>({ ...props, ranges, marked });
   shown.current = { ...props, ranges, marked };
@@ -82,6 +84,15 @@ export function CurveChart(props: CurveChartProps) {
       {pointer && <Tip pointer={pointer} props={props} />}
     </div>
   );
+}
+
+/** What the chart shows; of curves that grow it stays as it is while they fit. */
+function useRanges({ label, xName, curves, zoom = null, isLogX = false, isLogY = false, isGrowing = false }: CurveChartProps): Ranges {
+  const held = useRef<{ ranges: Ranges; of: string } | null>(null);
+  const of = [label, xName, zoom].join();
+  const ranges = useMemo(() => bounds(curves, zoom, isLogX, isLogY, held.current?.of === of ? held.current.ranges : null), [curves, zoom, isLogX, isLogY, of]);
+  held.current = isGrowing ? { ranges, of } : null;
+  return ranges;
 }
 
 function Tip({ pointer, props }: { pointer: Pointer; props: CurveChartProps }) {
@@ -160,7 +171,8 @@ function draw(plot: uPlot, { label, curves, ranges, marked, strong, isLogX = fal
     bad: token("--bad"),
     ground: token("--surface"),
   });
-  performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: ranges.x[1] } });
+  const end = curves.reduce((most, { x }) => Math.max(most, x.at(-1) ?? -Infinity), -Infinity);
+  performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: Math.min(end, ranges.x[1]) } });
 }
 
 function select(plot: uPlot, { onZoom }: Shown): void {

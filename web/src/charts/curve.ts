@@ -76,8 +76,16 @@ function within(x: Float64Array, y: Float64Array, from: number, to: number, leas
   return { x: [x0, x1], y: [y0, y1] };
 }
 
-/** The smallest box that holds the curves, of x only what is in `zoom`, with room above and below; logarithmic axes leave out what is not above zero. */
-export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean): Ranges {
+/** Of a box that is kept, its curves fill so much at least. */
+const LEAST_FILLED = 0.6;
+/** Curves that have outgrown their box have so much of it before them in the next one. */
+const ROOM_TO_GROW = 0.125;
+
+/**
+ * The box that holds the curves, of x only what is in `zoom`, with room above and below; logarithmic axes leave out what is not above zero.
+ * `before`: the box of the same curves when they were shorter. It stays while they fit, so that axes stand still while curves grow; without it the box is the smallest.
+ */
+export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean, before: Ranges | null = null): Ranges {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   const isWhole = zoom === null && !isLogX && !isLogY;
   const from = Math.max(zoom?.[0] ?? -Infinity, isLogX ? Number.MIN_VALUE : -Infinity);
@@ -86,7 +94,21 @@ export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boo
     [x0, x1] = [Math.min(x0, box.x[0]), Math.max(x1, box.x[1])];
     [y0, y1] = [Math.min(y0, box.y[0]), Math.max(y1, box.y[1])];
   }
-  return { x: zoom ?? ranged(x0, x1, 0, isLogX), y: ranged(y0, y1, 0.06, isLogY) };
+  return { x: zoom ?? kept(before?.x, x0, x1, isLogX) ?? grown(before?.x, x0, x1, isLogX), y: kept(before?.y, y0, y1, isLogY) ?? ranged(y0, y1, 0.06, isLogY) };
+}
+
+/** The stretch before, where it still holds what there is and is mostly filled. */
+function kept(before: Range | undefined, low: number, high: number, isLog: boolean): Range | null {
+  if (before === undefined || !(low >= before[0] && high <= before[1])) return null;
+  const length = (from: number, to: number) => (isLog ? Math.log(to / from) : to - from);
+  return length(low, high) >= LEAST_FILLED * length(...before) ? before : null;
+}
+
+/** A stretch with room on the right, where one that began as it does has become too short. */
+function grown(before: Range | undefined, low: number, high: number, isLog: boolean): Range {
+  const [from, to] = ranged(low, high, 0, isLog);
+  const isLonger = before !== undefined && before[0] === from && before[1] < to;
+  return [from, isLonger ? ranged(from, to, ROOM_TO_GROW, isLog)[1] : to];
 }
 
 function ranged(low: number, high: number, room: number, isLog: boolean): Range {

@@ -1,6 +1,7 @@
-/** Brings curves onto a canvas: few by its own strokes, many by `raster`. */
-import { along, axisOf, blank, compose, rasterise, type Axis, type Cover, type Rgb } from "./raster";
+/** Brings curves onto a canvas: few by its own strokes, many by `sheet`. */
+import { along, axisOf, type Axis, type Rgb } from "./raster";
 import { extentOf, type Curve, type Ranges } from "./curve";
+import { Sheet } from "./sheet";
 
 /** More points than these are too slow for the canvas's own strokes: of noisy curves it takes 15 µs for each, and covers a tenth of that. */
 const MOST_STROKED = 4000;
@@ -67,36 +68,32 @@ function axesIn(ranges: Ranges, box: Box, look: Look): [Axis, Axis] {
 }
 
 function paintMany(context: CanvasRenderingContext2D, curves: readonly Curve[], ranges: Ranges, box: Box, look: Look, alpha: number): void {
-  const { image, layer, covers } = sheetOf(Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height)));
-  const [xAxis, yAxis] = axesIn(ranges, { left: 0, top: 0, width: image.width, height: image.height }, look);
-  curves.forEach((curve, place) => {
-    const cover = covers[toneAt(curve, place)];
-    if (cover) rasterise(cover, curve, xAxis, yAxis, alpha, 1.2 * look.ratio);
-  });
-  compose(covers, look.tones.map(rgbOf), image.data);
-  layer.getContext("2d")?.putImageData(image, 0, 0);
+  const [width, height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
+  const { image, layer, sheet } = groundOf(width, height);
+  const [xAxis, yAxis] = axesIn(ranges, { left: 0, top: 0, width, height }, look);
+  const lines = curves.map((curve, place) => ({ curve, tone: toneAt(curve, place) }));
+  const changed = sheet.show(lines, { xAxis, yAxis, colours: look.tones.map(rgbOf), alpha, thick: 1.2 * look.ratio });
+  if (changed) layer.getContext("2d")?.putImageData(image, 0, 0, changed[0], 0, changed[1] - changed[0] + 1, height);
   context.drawImage(layer, box.left, box.top);
 }
 
-/** What many curves are put together on. */
-interface Sheet {
+/** A sheet, and what brings its pixels onto a canvas. */
+interface Ground {
   image: ImageData;
   layer: HTMLCanvasElement;
-  covers: readonly Cover[];
+  sheet: Sheet;
 }
 
-let sheet: Sheet | null = null;
+let ground: Ground | null = null;
 
-/** A blank sheet: the last one again where it has this size, as a chart that grows is drawn some times a second and a sheet has ten megabytes. */
-function sheetOf(width: number, height: number): Sheet {
-  if (sheet?.image.width === width && sheet.image.height === height) {
-    for (const { data } of sheet.covers) data.fill(0);
-    return sheet;
-  }
+/** The last one again where it has this size: a chart that grows is drawn some times a second, and a sheet has ten megabytes. */
+function groundOf(width: number, height: number): Ground {
+  if (ground?.image.width === width && ground.image.height === height) return ground;
   const layer = document.createElement("canvas");
   [layer.width, layer.height] = [width, height];
-  sheet = { image: new ImageData(width, height), layer, covers: Array.from({ length: TONES }, () => blank(width, height)) };
-  return sheet;
+  const image = new ImageData(width, height);
+  ground = { image, layer, sheet: new Sheet(image.data, width, height, TONES) };
+  return ground;
 }
 
 function stroke(context: CanvasRenderingContext2D, { x, y }: Curve, xAxis: Axis, yAxis: Axis, colour: string, alpha: number, width: number): void {

@@ -37,8 +37,8 @@ export function along(axis: Axis, value: number): number {
   return value > 0 ? axis.offset + axis.factor * Math.log10(value) : NaN;
 }
 
-/** Covers what one curve lies over, `thick` pixels wide and as opaque as `alpha`. */
-export function rasterise(cover: Cover, curve: Pick<Curve, "x" | "y">, xAxis: Axis, yAxis: Axis, alpha: number, thick: number): void {
+/** Covers what one curve lies over, `thick` pixels wide and as opaque as `alpha`; only behind its point `from`, where the rest is covered already. */
+export function rasterise(cover: Cover, curve: Pick<Curve, "x" | "y">, xAxis: Axis, yAxis: Axis, alpha: number, thick: number, from = 0): void {
   const { x, y } = curve;
   const { data, width, height } = cover;
   const half = thick / 2;
@@ -47,7 +47,7 @@ export function rasterise(cover: Cover, curve: Pick<Curve, "x" | "y">, xAxis: Ax
   const { offset: top, factor: down } = yAxis;
   let x0 = NaN;
   let y0 = NaN;
-  for (let at = 0; at < x.length; at++) {
+  for (let at = from; at < x.length; at++) {
     const x1 = isStraight ? left + across * (x[at] as number) : along(xAxis, x[at] as number);
     const y1 = isStraight ? top + down * (y[at] as number) : along(yAxis, y[at] as number);
     // What is no number differs from itself, and so does the difference of infinities.
@@ -85,12 +85,15 @@ function segment(data: Float32Array, width: number, height: number, x0: number, 
   }
 }
 
-/** Lays the covers over one another, each in its colour, into pixels of red, green, blue and opacity, row by row; what was in these is gone. */
-export function compose(covers: readonly Cover[], colours: readonly Rgb[], pixels: Uint8ClampedArray): void {
+/**
+ * Lays the covers over one another, each in its colour, into pixels of red, green, blue and opacity, row by row: those of the columns
+ * from `first` to `last`. What was in these is gone.
+ */
+export function compose(covers: readonly Cover[], colours: readonly Rgb[], pixels: Uint8ClampedArray, first: number, last: number): void {
   const { width, height } = covers[0] as Cover;
   const layers = covers.map(({ data }) => data);
   const flat = Float64Array.from(colours.flat());
-  for (let column = 0; column < width; column++) {
+  for (let column = first; column <= last; column++) {
     for (let row = 0; row < height; row++) {
       const place = column * height + row;
       let red = 0;

@@ -63,6 +63,7 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
           formatX={x === "time" ? formatDuration : undefined}
           isLogX={search.log?.includes("x")}
           isLogY={search.log?.includes("y")}
+          isGrowing={!experiment.final}
           zoom={zoom}
           onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
           strong={strong}

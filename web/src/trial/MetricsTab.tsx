@@ -98,6 +98,7 @@ function MetricCard({ trial, summary, epochs, search, onSearch }: MetricCardProp
           formatX={x === "time" ? formatDuration : undefined}
           isLogX={search.log?.includes("x")}
           isLogY={search.log?.includes("y")}
+          isGrowing={!trial.final}
           zoom={zoom}
           onZoom={(next) => onSearch({ ...search, zoom: sayZoom(next) })}
           strong={trial.id}
