@@ -104,11 +104,14 @@ class Shares:
         return [whole for whole in self._order() if len(whole) >= self._place.size]
 
     def _order(self) -> list[list[int]]:
-        """The batches of the epoch. A generator of the script's own is seeded anew, so that its order can be had again."""
+        """The batches of the epoch. A generator of the script's own is seeded anew, so that its order can be had again.
+
+        `torch.manual_seed` would seed the GPUs too, whose random numbers are the training's.
+        """
         own = getattr(self._loader.sampler, "generator", None)
         seed = (self._place.seed * 1_000_003 + self.epoch) % 2**63
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             if own is not None:
                 own.manual_seed(seed)
             return [list(batch) for batch in self._loader.batch_sampler or ()]

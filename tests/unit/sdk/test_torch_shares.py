@@ -65,11 +65,16 @@ def test_weighted_losses_of_all_ranks_are_the_mean_over_the_batch(
         assert all([part.is_last for part in rank[number]][-1] for rank in ranks)
 
 
-def test_epochs_differ_and_can_be_had_again_whatever_the_random_numbers() -> None:
+def test_epochs_differ_and_can_be_had_again_whatever_the_random_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpus = torch.Generator().manual_seed(3)
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", gpus.manual_seed)
     loader = DataLoader(Numbers(20), 5, shuffle=True)
     shares = Shares(loader, Place())
     first, second = ([samples_of(list(parts)) for parts in shares] for _ in range(2))
     assert first != second
+    assert gpus.initial_seed() == 3, "a GPU's random numbers, which are the script's, were moved"
     torch.manual_seed(99)
     drawn = torch.rand(1)
     torch.manual_seed(99)
