@@ -43,6 +43,8 @@ from worker.running.runs import Runs
 from worker.settings import Settings, WorkerSettings, inherited_environment
 from worker.store import Store
 
+_LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
+
 
 async def compose(settings: Settings, process: Process) -> None:
     """Adopt what an earlier daemon left, then connect and serve."""
@@ -139,6 +141,7 @@ def _machine(
         cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
         niceness=own.niceness,
         cores=_cores_of_runs(kind, own.niceness),
+        libraries={name: environment[name] for name in _LIBRARIES if name in environment},
     )
 
 

@@ -4,6 +4,7 @@ _OF_GPUS = (
     "CUDA out of memory",
     "HIP out of memory",
     "CUDA error: out of memory",
+    "CudaError: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
 )
 _OF_THE_MACHINE = ("MemoryError", "can't allocate memory", "[Errno 12]", "std::bad_alloc")

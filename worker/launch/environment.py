@@ -1,6 +1,6 @@
 """The environment of one rank: what it may see of the machine, what its user set, what its gang needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from muster import wire
 from muster.config.launching import Optimizations
@@ -37,9 +37,8 @@ def rank_environment(
     mine = allocation.members[seat.index]
     if mine.part or not mine.slots:
         environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
-    if machine.kind != "cpu":
-        environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(slot) for slot in mine.slot_ids)
-    else:
+    environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
+    if machine.kind == "cpu":
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
     if is_elastic(spec):
         environment[wire.ENV_GENERATION] = str(run.generation)
@@ -87,9 +86,17 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
     return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
 
 
+def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
+    """A run's GPUs and no others, by nvidia-smi's numbers: CUDA by itself counts the fastest first. Slots that are cores have none, though the
+    machine may."""
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, slot_ids))}
+
+
 def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
-    system = {"PATH": machine.path, "HOME": str(places.home), "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
-    return {**system, wire.ENV_TENSORBOARD: str(places.tensorboard)}
+    # Triton, which the warm parent has imported, keeps what it compiles in the home that it found then.
+    homes = {"HOME": str(places.home), "TRITON_HOME": str(places.home)}
+    system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+    return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(places.tensorboard)}
 
 
 def _users_part(variables: Mapping[str, str]) -> dict[str, str]:

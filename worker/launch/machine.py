@@ -1,7 +1,8 @@
 """The machine that processes are launched on: its names, its disk, its network."""
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from socket import AddressFamily
 
@@ -19,7 +20,7 @@ from worker.machine.cgroups import Cgroups
 class Machine:
     """What every launch here has in common. `disk` is the worker's folder; `run_bytes`: the most that a run may hold there; `niceness`: how far
     runs give way to what else it computes; `cores`: those that are slots, by their numbers; `interpreter`: the Python that ranks are
-    started with, empty where they are forks of a warm parent."""
+    started with, empty where they are forks of a warm parent; `libraries`: variables that say where its own lie, a GPU's driver included."""
 
     worker: WorkerId
     disk: Path
@@ -33,6 +34,7 @@ class Machine:
     niceness: int
     cores: tuple[int, ...] = ()
     interpreter: str = ""
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def full_text(self) -> str:

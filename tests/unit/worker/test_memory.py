@@ -28,6 +28,7 @@ RUN = replace(
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB", GPU),
         ("torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB", GPU),
         ("RuntimeError: CUDA error: out of memory", GPU),
+        ("torch.cuda.CudaError: out of memory (2)", GPU),
         ("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", GPU),
         ("jax.OutOfMemoryError: on device", GPU),
         ("MemoryError", HOST),
