@@ -39,6 +39,8 @@ IFACE_PATCH = (
     _OF_A_PROCESS_SET,
     f"  gloo_iface_ = global_context.gloo_iface_;\n{_OF_A_PROCESS_SET}",
 )
+# Headers that Horovod's sources use and do not include: compilers before GCC 13 brought them along with others.
+INCLUDED = ("cstdint", "stdexcept", "string")
 # A torch with CUDA must not send Horovod looking for the CUDA toolkit where it cannot have NCCL: then it speaks Gloo.
 GLOO_PATCHES = (
     ("cmake/Modules/FindPytorch.cmake", "(torch.version.cuda is not None)", "False"),
@@ -162,6 +164,7 @@ def _environment(work: Path, toolchain: Toolchain) -> dict[str, str]:
         "HOROVOD_WITHOUT_MPI": "1",
         "HOROVOD_WITHOUT_TENSORFLOW": "1",
         "HOROVOD_WITHOUT_MXNET": "1",
+        "CXXFLAGS": " ".join((os.environ.get("CXXFLAGS", ""), *(f"-include {name}" for name in INCLUDED))),
         "MAKEFLAGS": f"-j{len(os.sched_getaffinity(0))}",
         **(_gpu_environment(work, toolchain.nccl) if toolchain.nccl else {}),
     }

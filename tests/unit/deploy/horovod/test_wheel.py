@@ -1,3 +1,4 @@
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -65,6 +66,19 @@ def test_a_failed_step_shows_the_end_of_its_log(tmp_path: Path) -> None:
 def test_a_source_that_cannot_be_patched_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupFailed, match=r"CMakeLists\.txt of Horovod 0\.28\.1 has no"):
         wheel._patch(_source_without_standards(tmp_path), CPU)
+
+
+def test_sources_may_leave_out_the_headers_that_older_compilers_brought_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXXFLAGS", "-O0")
+    flags = wheel._environment(tmp_path, CPU)["CXXFLAGS"].split()
+    source = 'std::string kept; uint8_t one; void end() { throw std::logic_error("end"); }'
+    compiler = ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", "-"]
+    bare = subprocess.run(compiler, input=source, text=True, capture_output=True, check=False)
+    assert bare.returncode != 0
+    subprocess.run([*compiler, *flags], input=source, text=True, check=True)
+    assert flags[0] == "-O0"
 
 
 def test_nccl_is_taken_from_torch_s_own_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
