@@ -3,6 +3,7 @@
 import os
 import socket
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ class HorovodExchange:
 
     def total(self, tensor: Any, name: str) -> Any:
         """As the port says."""
+        check_reach([tensor])
         return self._hvd.allreduce(tensor, op=self._hvd.Sum, name=name)
 
     def gather(self, value: object, name: str) -> list[object]:
@@ -54,6 +56,7 @@ class HorovodExchange:
     def distribute(self, model: Any, optimizer: Any, told: Told) -> tuple[Any, Any]:
         """As the port says. Buckets are sized by Horovod's own environment."""
         hvd = self._hvd
+        check_reach(model.parameters())
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
         wrapped = hvd.DistributedOptimizer(
             optimizer,
@@ -66,6 +69,24 @@ class HorovodExchange:
         )  # Horovod begins with an empty one: what a checkpoint brought would be lost
         gather_passes(wrapped, told, lambda is_last: None)
         return model, wrapped
+
+
+def check_reach(tensors: Iterable[Any]) -> None:
+    """Refuse what this build of Horovod could not exchange.
+
+    Raises:
+        Rejected: A tensor is on a GPU, and Horovod was built for the machine's own memory alone (`horovod_without_gpus`).
+    """
+    import horovod.torch as hvd
+
+    devices = {str(one.device) for one in tensors if one.device.type != "cpu"}
+    if devices and not (hvd.cuda_built() or hvd.rocm_built()):
+        raise Rejected(
+            "horovod_without_gpus",
+            f"the model is on {', '.join(sorted(devices))}, and Horovod was built here without NCCL: it exchanges only what is in the "
+            "machine's own memory",
+            hint="write `distributed: torch`, or install nvcc on the workers and run `python -m deploy.horovod` there",
+        )
 
 
 def _open_sockets() -> set[tuple[int, int]]:

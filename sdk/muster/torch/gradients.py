@@ -9,6 +9,7 @@ from torch import nn
 
 from muster._trial.averaging import Averaging
 from muster._trial.ddp import made_parallel
+from muster._trial.horovod import check_reach
 from muster._trial.optimizations import Told, read_told
 from muster.errors import Rejected
 
@@ -82,6 +83,8 @@ class _Averaged:
 
     def __init__(self, trial: "Trial", model: nn.Module, told: Told) -> None:
         self.model = model
+        if trial.size > 1:
+            check_reach(model.parameters())
         self._averaging = Averaging(trial, model.named_parameters(), told.compresses)
 
     @contextmanager
