@@ -11,8 +11,9 @@ from muster.client.settings import FILE, read_address
 from muster.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[2]
-WARM_ALSO = {"MUSTER_WORKER__WARM_ALSO": "sklearn.datasets"}
-"""The example takes its digits from there: imported once in each worker, not in each of its trials."""
+SETTINGS = {"MUSTER_WORKER__WARM_ALSO": "sklearn.datasets", "MUSTER_PROVISIONER__SLOT_KIND": "cpu"}
+"""The example takes its digits from there: imported once in each worker, not in each of its trials. It shows a pool that grows, for which the
+GPUs of a machine, all one worker's, are no stage."""
 START_TIMEOUT_S = 180
 STOP_TIMEOUT_S = 60
 
@@ -78,7 +79,7 @@ class Platform:
         done = subprocess.run(
             [str(Path(sys.executable).with_name("muster")), command],
             cwd=self.home.parent,
-            env={**WARM_ALSO, **os.environ},
+            env={**SETTINGS, **os.environ},
             timeout=timeout_s,
             check=False,
         )

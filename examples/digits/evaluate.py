@@ -11,7 +11,7 @@ from train import Net, accuracy, digits
 
 
 def evaluate(directory):
-    state = torch.load(Path(directory) / "state.pt", weights_only=True)
+    state = torch.load(Path(directory) / "state.pt", map_location="cpu", weights_only=True)
     model = Net(state["hparams"]["width"], state["hparams"]["dropout"])
     model.load_state_dict(state["model"])
     return accuracy(model, *digits("test"))

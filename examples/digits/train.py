@@ -48,7 +48,7 @@ def accuracy(model, images, labels):
 
 def restored(trial, model, optimizer):
     """Load the latest checkpoint; return the epochs that were trained until then."""
-    state = torch.load(trial.latest_checkpoint / "state.pt", weights_only=True)
+    state = torch.load(trial.latest_checkpoint / "state.pt", map_location="cpu", weights_only=True)
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     # A copy in population-based training has other values than the checkpoint.
@@ -63,9 +63,11 @@ def main():
     hp = trial.hparams
     torch.manual_seed(trial.seed)
 
-    images, labels = digits("train")
-    held_images, held_labels = digits("validation")
-    model = Net(hp["width"], hp["dropout"])
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # the trial's own GPU, where its slot is one
+    images, labels, held_images, held_labels = (
+        part.to(device) for name in ("train", "validation") for part in digits(name)
+    )
+    model = Net(hp["width"], hp["dropout"]).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=hp["lr"], weight_decay=hp["weight_decay"])
 
     parameters = sum(part.numel() for part in model.parameters())
