@@ -42,14 +42,10 @@ export class Sheet {
     const isKept = this.manner === said && this.isContinuedBy(lines);
     if (!isKept) this.clear();
     this.manner = said;
-    let [first, last] = isKept ? [this.width, -1] : [0, this.width - 1];
-    for (const line of lines) {
-      const [from, to] = this.draw(line, manner);
-      [first, last] = [Math.min(first, from), Math.max(last, to)];
-    }
-    if (first > last) return null;
-    compose(this.covers, manner.colours, this.pixels, first, last);
-    return [first, last];
+    const columns = isKept ? this.columnsOfNew(lines, manner.xAxis) : ([0, this.width - 1] as const);
+    for (const line of lines) this.draw(line, manner);
+    if (columns !== null) compose(this.covers, manner.colours, this.pixels, ...columns);
+    return columns;
   }
 
   private clear(): void {
@@ -66,16 +62,29 @@ export class Sheet {
     });
   }
 
-  /** Adds what of a line is not held yet, and tells in which columns that is. */
-  private draw(line: Line, { xAxis, yAxis, alpha, thick }: Manner): Columns {
-    const { curve, tone } = line;
-    const from = Math.max(0, (this.held.get(curve.id)?.curve.x.length ?? 0) - 1);
-    this.held.set(curve.id, line);
-    const cover = this.covers[tone];
-    if (cover === undefined || from >= curve.x.length - 1) return [this.width, -1];
-    rasterise(cover, curve, xAxis, yAxis, alpha, thick, from);
-    const places = Array.from(curve.x.subarray(from), (x) => along(xAxis, x)).filter(Number.isFinite);
-    return [Math.max(0, Math.floor(Math.min(...places))), Math.min(this.width - 1, Math.floor(Math.max(...places)))];
+  /** Where the points lie that are not held yet. */
+  private columnsOfNew(lines: readonly Line[], xAxis: Axis): Columns | null {
+    let [first, last] = [this.width, -1];
+    for (const { curve } of lines) {
+      for (let at = this.heldOf(curve); at < curve.x.length - 1; at++) {
+        const [from, to] = [along(xAxis, curve.x[at] as number), along(xAxis, curve.x[at + 1] as number)];
+        if (!(from <= to)) continue;
+        [first, last] = [Math.min(first, Math.max(0, Math.floor(from))), Math.max(last, Math.min(this.width - 1, Math.floor(to)))];
+      }
+    }
+    return first > last ? null : [first, last];
+  }
+
+  /** Adds what of a line is not held yet. */
+  private draw(line: Line, { xAxis, yAxis, alpha, thick }: Manner): void {
+    const cover = this.covers[line.tone];
+    if (cover) rasterise(cover, line.curve, xAxis, yAxis, alpha, thick, this.heldOf(line.curve));
+    this.held.set(line.curve.id, line);
+  }
+
+  /** The last point that is held of a curve: what is new begins there. */
+  private heldOf({ id }: Curve): number {
+    return Math.max(0, (this.held.get(id)?.curve.x.length ?? 0) - 1);
   }
 }
 
