@@ -4,8 +4,8 @@ One trial after the other, each sampler must propose the very points of Optuna's
 compared with a study as most people have it, with one sampler and its own random numbers: the ratio of the regrets, the mean over all
 tables (a table's mean configuration has 1), seeds, and numbers of evaluations. `random` is not Optuna's, and its points are not compared.
 
-`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …] [--table NAME …] [--kept FILE] [--piece-s S] [--played]`: all of it takes
-many hours of processor time, nearly all of them `gp`. What `--kept` holds is not played again, so it may be stopped and go on, and be played in
+`python -m tests.bench.search_samplers [--seeds N] [--evaluations N] [--sampler NAME …] [--table NAME …] [--kept FILE] [--piece-s S] [--played]`: all of it
+takes days of processor time, nearly all of them `gp`, of which 50 evaluations are a few hours (decision 0236). What `--kept` holds is not played again, so it may be stopped and go on, and be played in
 pieces; without it, `gp` goes on from what stands in the repository (decision 0228). `--played` tells of what there is, and plays no more of `gp`.
 """
 
@@ -25,7 +25,7 @@ from tests.bench.samplers.playing import PLAYED, Outcome, play_jobs, were_played
 SEEDS = 30
 SAMPLERS = ("random", "quasi_random", "tpe", "gp", "cmaes", "nsga2")
 DEAR = "gp"
-"""Nearly all of the time is its own (a minute a run and more): it is played last, seed by seed."""
+"""Nearly all of the time is its own (minutes a run): it is played last, seed by seed."""
 
 
 def measure(report: Report) -> Figures:
@@ -37,10 +37,15 @@ def measure(report: Report) -> Figures:
     tables = [
         path.stem for path in sorted(TABLES.glob("*.npz")) if path.stem in (chosen.table or [path.stem])
     ]
-    report.inputs(tables=len(tables), evaluations=COUNTS, at_once=AT_ONCE, seeds=chosen.seeds)
+    report.inputs(
+        tables=len(tables),
+        evaluations=[count for count in COUNTS if count <= chosen.evaluations],
+        at_once=AT_ONCE,
+        seeds=chosen.seeds,
+    )
     samplers = chosen.sampler or SAMPLERS
     jobs = [
-        job_of(sampler, table, seed)
+        job_of(sampler, table, seed, chosen.evaluations)
         for seed in range(chosen.seeds)
         for table in tables
         for sampler in samplers
@@ -67,9 +72,9 @@ def measure(report: Report) -> Figures:
     return {"regret_ratio": factor, "regret_ratio_hi": high, "by_sampler": ratios}
 
 
-def job_of(sampler: str, table: str, seed: int) -> Job:
+def job_of(sampler: str, table: str, seed: int, evaluations: int = COUNTS[-1]) -> Job:
     """What is played of a seed."""
-    return Job(sampler, table, seed, COUNTS[-1], 0 if sampler == "random" else COUNTS[-1])
+    return Job(sampler, table, seed, evaluations, 0 if sampler == "random" else evaluations)
 
 
 def ratio(outcomes: Sequence[Outcome], seed: int = 1) -> tuple[float, float, float]:
@@ -105,6 +110,9 @@ def _divided(ours: float, by_hand: float) -> float:
 def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="search_samplers", parents=[OPTIONS])
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument(
+        "--evaluations", type=int, choices=COUNTS, default=COUNTS[-1], help="of each play, at most"
+    )
     parser.add_argument("--sampler", action="append", choices=SAMPLERS)
     parser.add_argument("--table", action="append")
     parser.add_argument("--played", action="store_true", help=f"play no more of {DEAR}")
