@@ -78,8 +78,7 @@ class Platform:
     def _muster(self, command: str, timeout_s: float) -> int:
         done = subprocess.run(
             [str(Path(sys.executable).with_name("muster")), command],
-            cwd=self.home.parent,
-            env={**SETTINGS, **os.environ},
+            env={**SETTINGS, **os.environ, "MUSTER_HOME": str(self.home)},
             timeout=timeout_s,
             check=False,
         )
