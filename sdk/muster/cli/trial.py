@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from muster.client.models import Measured, Run, Trial
 
 LINES_LOOKED_AT = 1000
-WARNINGS_SHOWN = 5
 """Warnings stand again at the end of a run's log."""
+WARNINGS_SHOWN = 5
 
 app = noun("Look at trials, their metrics, logs and checkpoints.")
 
