@@ -13,7 +13,7 @@ export function ConfigField({ label, text, marks, onChange }: { label: string; t
       <p className={css.label}>{label}</p>
       <div className={css.editor}>
         <Suspense fallback={<Loading rows={4} />}>
-          <CodeEditor label={label} value={text} onChange={onChange} marks={marks} completions={completeConfig} hint="resources: …" />
+          <CodeEditor label={label} defaultValue={text} onChange={onChange} marks={marks} completions={completeConfig} hint="resources: …" />
         </Suspense>
       </div>
       {marks[0] && <p className={css.fault}>line {marks[0].line}: {marks[0].message}</p>}

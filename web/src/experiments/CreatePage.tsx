@@ -73,7 +73,7 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
       <div className={css.columns}>
         <div className={css.editor}>
           <Suspense fallback={<Loading />}>
-            <CodeEditor label="Config" value={config} onChange={setConfig} marks={marks} completions={completeConfig} hint="name: …" />
+            <CodeEditor label="Config" defaultValue={config} onChange={setConfig} marks={marks} completions={completeConfig} hint="name: …" />
           </Suspense>
         </div>
         <aside className={css.side}>

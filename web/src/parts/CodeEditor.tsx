@@ -21,7 +21,8 @@ export interface Mark {
 }
 
 interface CodeEditorProps {
-  value: string;
+  /** What it begins with. From then on the text is the editor's own: put in anew from outside, it would undo what was typed meanwhile. */
+  defaultValue: string;
   label: string;
   onChange?: (value: string) => void;
   marks?: readonly Mark[];
@@ -29,7 +30,7 @@ interface CodeEditorProps {
   hint?: string;
 }
 
-export default function CodeEditor({ value, label, onChange, marks = [], completions, hint = "" }: CodeEditorProps) {
+export default function CodeEditor({ defaultValue, label, onChange, marks = [], completions, hint = "" }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const changed = useRef(onChange);
@@ -37,19 +38,11 @@ export default function CodeEditor({ value, label, onChange, marks = [], complet
   useEffect(() => {
     if (host.current === null) return;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
-    const state = EditorState.create({ doc: value, extensions: extensions(label, hint, completions, (text) => changed.current?.(text)) });
+    const state = EditorState.create({ doc: defaultValue, extensions: extensions(label, hint, completions, (text) => changed.current?.(text)) });
     const made = new EditorView({ state, root, parent: root });
     view.current = made;
     return () => made.destroy();
-    // What it begins with is its own from then on; a value from outside is put in below.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [label, hint, completions]);
-  useEffect(() => {
-    const shown = view.current;
-    if (shown !== null && shown.state.doc.toString() !== value) {
-      shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: value } });
-    }
-  }, [value]);
   useEffect(() => {
     const shown = view.current;
     if (shown !== null) shown.dispatch(setDiagnostics(shown.state, marks.map((mark) => diagnostic(shown.state, mark))));
