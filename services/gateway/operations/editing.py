@@ -1,5 +1,6 @@
 """Changing an experiment's part in the queue: a command to the scheduler, whose answer is waited for."""
 
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,11 +17,14 @@ from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.shaping import load_policies
 from services.gateway.store import experiments as store
+from services.gateway.store.events import was_told
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.queue import EditExperiment
 
 TOLD = "rank"
 """In which column of an experiment its owner's word on this stands."""
+_CLOCKS_APART = timedelta(minutes=1)
+"""The feed is looked through from so long before: another replica may have written into it."""
 
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
@@ -52,10 +56,16 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         pool=PoolName(request.pool) if request.pool else None,
     )
 
+    since = call.doors.clock.now() - _CLOCKS_APART
+    seen = row.rank["version"] if row.rank else 0
+
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
         told = now.rank if now is not None else None
-        return now if told and told["operation_id"] == str(command.operation_id) else None
+        if not told or told["version"] <= seen or told["operation_id"] == str(command.operation_id):
+            return now if told and told["version"] > seen else None
+        # Another change has come too, perhaps right behind this one: then only the feed tells of this one.
+        return now if await was_told(connection, since, row.id, command.operation_id) else None
 
     if row.rank is None:
         await _queued(call, row)

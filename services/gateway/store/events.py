@@ -84,6 +84,16 @@ async def find_told(connection: AsyncConnection, after: int, kind: str, operatio
     return (await connection.execute(query.limit(1))).scalar_one_or_none()
 
 
+async def was_told(connection: AsyncConnection, since: datetime, entity: UUID, operation_id: UUID) -> bool:
+    """Whether the feed has told since then that an operation changed the entity: its row may hold what a later one made of it."""
+    query = select(event.c.position).where(
+        event.c.at > since,
+        event.c.entity == entity,
+        event.c.resource["operation_id"].as_string() == str(operation_id),
+    )
+    return (await connection.execute(query.limit(1))).scalar_one_or_none() is not None
+
+
 async def feed_bounds(connection: AsyncConnection, tenant: UUID) -> tuple[int, int]:
     """The last position whose event is past its time, and the last given; (0, 0) for an empty feed."""
     query = select(counter.c.swept, counter.c.events).where(counter.c.tenant == tenant)

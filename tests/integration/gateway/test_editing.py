@@ -32,14 +32,14 @@ async def queued(api: httpx.AsyncClient, others: Others) -> dict[str, Any]:
     return made
 
 
-async def edit_of(others: Others, experiment: dict[str, Any]) -> EditExperiment:
+async def edit_of(others: Others, experiment: dict[str, Any], priority: int = 7) -> EditExperiment:
     found: list[EditExperiment] = []
 
     async def is_sent() -> bool:
         command = await next_command(others, EditExperiment)
         assert isinstance(command, EditExperiment)
         found.append(command)
-        return command.experiment_id == UUID(experiment["id"])
+        return (command.experiment_id, command.priority) == (UUID(experiment["id"]), priority)
 
     await eventually(is_sent)
     return found[-1]
@@ -63,6 +63,21 @@ async def test_a_change_is_waited_for_and_shown_as_it_stands(api: httpx.AsyncCli
     assert [one["priority"] for one in listed if one["id"] == made["id"]] == [7]
 
 
+async def test_of_two_changes_at_once_each_has_its_answer(api: httpx.AsyncClient, others: Others) -> None:
+    """The second may have been carried out before the gateway looks for the first: nothing of that one stands in the row then."""
+    made = await queued(api, others)
+    path = f"/v1/experiments/{made['number']}"
+    asking, told = [], []
+    for version, wish in ((6, 7), (7, 8)):
+        asking.append(asyncio.create_task(api.patch(path, json={"priority": wish})))
+        command = await edit_of(others, made, wish)
+        told.append(ranked(made, version, priority=wish, operation_id=command.operation_id))
+    await others.announce("scheduler", DEFAULT_TENANT, *told)
+    answers = [await one for one in asking]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[1].json()["priority"] == 8
+
+
 async def test_before_the_scheduler_has_spoken_the_config_is_shown(api: httpx.AsyncClient) -> None:
     made = await create(api)
     assert (made["priority"], made["weight"], made["max_slots"], made["pool"]) == (None, 1.0, None, "default")
@@ -71,7 +86,7 @@ async def test_before_the_scheduler_has_spoken_the_config_is_shown(api: httpx.As
 async def test_a_refusal_is_told_with_its_range(api: httpx.AsyncClient, others: Others) -> None:
     made = await queued(api, others)
     asking = asyncio.create_task(api.patch(f"/v1/experiments/{made['number']}", json={"priority": 120}))
-    command = await edit_of(others, made)
+    command = await edit_of(others, made, 120)
     refused = OperationRefused(
         operation_id=command.operation_id,
         code="bad_priority",
