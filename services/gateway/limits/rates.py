@@ -23,6 +23,8 @@ _LOCAL_SHARE = 0.5
 _BURST_S = 2.0
 _AWAY_S = 1.0
 _MOST = 10_000
+RATE_LIMITED = "rate_limited"
+"""The code of what comes too fast."""
 _REDIS = "asking redis; local limits apply"
 
 ATTEMPTS = {"account": Rate(1 / 20, 10.0), "address": Rate(0.5, 60.0)}
@@ -187,7 +189,7 @@ def _key_of(tenant: TenantId, bucket: str) -> str:
 
 
 def _too_fast(told: str, wait_s: float) -> Transient:
-    return Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
+    return Transient(told, retry_after_s=round(wait_s, 3), code=RATE_LIMITED)
 
 
 def _keep_newest(known: OrderedDict[str, Any], key: str) -> None:

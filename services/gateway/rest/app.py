@@ -10,15 +10,15 @@ import orjson
 import structlog
 from aiohttp import web
 
-from muster.errors import Broken, MusterError, NotFound, Rejected
+from muster.errors import Broken, MusterError, NotFound, Rejected, Transient
 from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
-from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
+from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, is_proxy, sender_of
 from services.gateway.core.masks import Include, keep
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
-from services.gateway.limits.rates import standing
+from services.gateway.limits.rates import RATE_LIMITED, standing
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation, Retirement
 from services.gateway.remembered.recent import Recent
@@ -29,10 +29,10 @@ from services.gateway.rest.browsing import (
     shown_to,
     tell_cookie,
 )
-from services.gateway.rest.connections import answering, know
+from services.gateway.rest.connections import answering, keep_up, know, rested, slow_down
 from services.gateway.rest.dashboard import Dashboard
 from services.gateway.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
-from services.gateway.rest.problems import problem_response
+from services.gateway.rest.problems import problem_response, told_s
 from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
 from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
@@ -145,6 +145,10 @@ class Rest:
         lines = [request.headers.getall(name, []) for name in proxies.names]
         return sender_of(proxies, request.remote or "", request.secure, lines)
 
+    def _is_proxy(self, request: web.Request) -> bool:
+        """Whether the connection is one of the site's proxies, which has many callers' requests."""
+        return is_proxy(self._settings.proxies, request.remote or "")
+
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""
         limit = self._settings.max_code_bytes
@@ -166,6 +170,7 @@ class Rest:
         resource = request.match_info.route.resource
         name = f"{request.method} {resource.canonical}" if resource else "request of an unknown path"
         headers = {"traceparent": request.headers.get("traceparent", "")}
+        await rested(request)
         # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
         with telemetry.span(
             name, parent={}, links=[headers], operation=request.match_info.route.name
@@ -184,12 +189,15 @@ class Rest:
                 raise Rejected("invalid_request", "a request names a path", "the request's first line")
             check_encoding(request)
             response = await handler(request)
+            keep_up(request)
         except web.HTTPException as error:
             refused = self._refuse(request, _translated(error), request_id)
             if "Allow" in error.headers:
                 refused.headers["Allow"] = error.headers["Allow"]
             return refused
         except MusterError as error:
+            if isinstance(error, Transient) and error.code == RATE_LIMITED and not self._is_proxy(request):
+                slow_down(request, told_s(error))
             return self._refuse(request, error, request_id)
         except Exception as error:
             if request.transport is None or request.transport.is_closing():

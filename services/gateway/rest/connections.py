@@ -1,6 +1,7 @@
 """REST's connections: whoever opens many of them, or sends slowly, takes nothing from others."""
 
 import asyncio
+import random
 import resource
 import ssl
 from collections.abc import Callable, Iterator
@@ -15,6 +16,11 @@ _HANDSHAKE_S = 10.0
 _KEPT_FILES = 256
 """Descriptors for everything else: the database, the bus, spooled code, gRPC."""
 _BACKLOG = 1024
+_REST_MOST_S = 2.0
+"""A bucket is full again after this: longer would take from a tenant what is its own."""
+_SPREAD = 1.5
+"""Up to so many times as long it rests: many that were refused together must not come back together."""
+_CHANCE = random.Random()
 _log = structlog.get_logger()
 
 
@@ -93,6 +99,30 @@ def know(request: web.Request) -> None:
         request.protocol.become_known()
 
 
+async def rested(request: web.Request) -> None:
+    """Waits until the connection's next request is taken: who was told to come later, and sends on at once, is served no sooner and costs no more for it.
+
+    Raises:
+        ConnectionResetError: nobody waits for the answer any more.
+    """
+    if isinstance(request.protocol, _Connection) and request.protocol.rests_s > 0:
+        await request.protocol.rested()
+        if request.transport is None or request.transport.is_closing():
+            raise ConnectionResetError("the caller has gone")
+
+
+def slow_down(request: web.Request, wait_s: float) -> None:
+    """Says that the request came too fast, and that the next one may come after `wait_s`."""
+    if isinstance(request.protocol, _Connection):
+        request.protocol.slow_down(wait_s)
+
+
+def keep_up(request: web.Request) -> None:
+    """Says that a request of the connection was served."""
+    if isinstance(request.protocol, _Connection):
+        request.protocol.slow_down(0.0)
+
+
 @contextmanager
 def answering(request: web.Request) -> Iterator[None]:
     """While a request is answered, its connection is neither slow nor waiting."""
@@ -110,7 +140,7 @@ def answering(request: web.Request) -> Iterator[None]:
 class _Connection(web.RequestHandler):
     """One connection, with a bounded time for each request's head."""
 
-    __slots__ = ("_all", "_clock", "_is_answering", "_timer", "is_known")
+    __slots__ = ("_all", "_clock", "_has_request", "_rest_s", "_rests_until", "_timer", "is_known")
 
     def __init__(self, connections: Connections, runner: web.BaseRunner) -> None:
         self._clock = asyncio.get_running_loop()
@@ -125,7 +155,8 @@ class _Connection(web.RequestHandler):
             auto_decompress=False,
         )
         self._all = connections
-        self._is_answering = False
+        self._has_request = False
+        self._rest_s = self._rests_until = 0.0
         self.is_known = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -135,7 +166,7 @@ class _Connection(web.RequestHandler):
             self.force_close()
 
     def data_received(self, data: bytes) -> None:
-        if self._timer is None and not self._is_answering:
+        if self._timer is None and not self._has_request:
             self._timer = self._clock.call_later(self._all.head_timeout_s, self._is_late)
         super().data_received(data)
 
@@ -162,12 +193,28 @@ class _Connection(web.RequestHandler):
 
     def begin(self) -> None:
         self._stop_timer()
-        self._is_answering = True
+        self._has_request = True
         self._all.busy(self)
 
     def end(self) -> None:
-        self._is_answering = False
+        self._has_request = False
         self._all.idle(self)
+
+    @property
+    def rests_s(self) -> float:
+        """For how long its next request is not taken yet."""
+        return self._rests_until - self._clock.time()
+
+    async def rested(self) -> None:
+        """Waits meanwhile. Its head is here and cannot be late; it counts as idle."""
+        self._stop_timer()
+        self._has_request = True
+        await asyncio.sleep(self.rests_s)
+
+    def slow_down(self, wait_s: float) -> None:
+        """Rests for what was told, twice as long each time without a 0 in between."""
+        self._rest_s = min(max(wait_s, 2 * self._rest_s), _REST_MOST_S) if wait_s > 0 else 0.0
+        self._rests_until = self._clock.time() + self._rest_s * _CHANCE.uniform(1.0, _SPREAD)
 
     def become_known(self) -> None:
         self.is_known = True
@@ -175,7 +222,7 @@ class _Connection(web.RequestHandler):
 
     def _is_late(self) -> None:
         self._timer = None
-        if not self._is_answering:
+        if not self._has_request:
             self.force_close()
 
     def _stop_timer(self) -> None:

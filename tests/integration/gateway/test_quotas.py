@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import time
+from collections import Counter
 from typing import Any
 
 import asyncpg
@@ -17,6 +19,8 @@ from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 __all__ = ["tenant"]
+
+FLOOD_S = 2.0
 
 
 async def put(client: httpx.AsyncClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
@@ -67,6 +71,24 @@ async def test_a_tenants_experiments_count_also_for_who_sees_a_project_only(
         refused = await post(one, "/v1/experiments", 409, config_yaml=config())
         assert refused["code"] == "too_many_experiments" and "the tenant has 1" in refused["detail"]
         assert (await one.get("/v1/experiments")).json()["items"] == []
+
+
+async def test_a_connection_that_sends_on_is_taken_more_slowly_and_served_at_its_rate(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    async with gateway.client() as operator:
+        await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=4)
+
+    async def is_slowed() -> bool:
+        return (await tenant.get("/v1/me")).status_code == 429
+
+    await eventually(is_slowed)
+    found: Counter[int] = Counter()
+    end = time.monotonic() + FLOOD_S
+    while time.monotonic() < end:
+        found[(await tenant.get("/v1/me")).status_code] += 1
+    assert 4 <= found[200] <= 4 * FLOOD_S + 2
+    assert found[429] < 10 * FLOOD_S, "unless the connection rests, it is refused hundreds of times"
 
 
 async def test_a_workspaces_requests_are_slowed_and_the_tenants_others_are_not(
