@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ from tests.bench.harness import percentile
 
 ROOT = Path(__file__).parents[2]
 MARGIN_S = 60.0
+READY_S = 3.0
+"""After so long all senders have started, which takes a second of a processor each, and send from the same moment on."""
+PATIENCE_S = 10.0
+"""So long after the last request answers are waited for; what has none, or found no free connection, has no status, and so many milliseconds as it waited."""
 SAME_KEY = 0.2
 """So many creates come a second time, with the same key."""
 
@@ -39,11 +44,14 @@ class Traffic:
     config: dict[str, Any]
     code_sha256: str | None = None
     seed: int = 1
+    begins: float = 0.0
+    """When it is sent from, on the monotonic clock, which all processes share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of it: milliseconds of each answered request, how many answers of each status (0: none came), the sender's processor time, and the milliseconds by kind."""
+    """What came of it: milliseconds of each request that was not refused, how many answers of each status (0: none came), the sender's processor time, and the
+    milliseconds by kind."""
 
     ms: list[float]
     statuses: dict[str, int]
@@ -61,14 +69,14 @@ class Seen:
 
 def send(*streams: Traffic) -> list[Seen]:
     """Send all of them at once, each from a process of its own."""
-    senders = []
+    senders, begins = [], time.monotonic() + READY_S
     for traffic in streams:
         sender = subprocess.Popen(
             [sys.executable, "-m", "tests.bench.traffic"],
             cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert sender.stdin is not None
-        sender.stdin.write(json.dumps(asdict(traffic)))
+        sender.stdin.write(json.dumps(asdict(replace(traffic, begins=begins))))
         sender.stdin.close()
         senders.append((sender, traffic))
     seen = []
@@ -92,31 +100,34 @@ class _Sender:
     kinds: dict[str, list[float]] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Sends until the time is over, then waits for what is on its way."""
+        """Sends until the time is over, then waits for what is on its way, for a while."""
         kinds, parts = list(self.traffic.mix), list(self.traffic.mix.values())
-        begun = due = time.monotonic()
-        async with asyncio.TaskGroup() as group:
-            while due < begun + self.traffic.seconds:
-                if (ahead := due - time.monotonic()) > 0:
-                    await asyncio.sleep(ahead)
-                kind = self.chance.choices(kinds, parts)[0]
-                group.create_task(self._ask(due, kind, *_KINDS[kind](self)))
-                due += self.chance.expovariate(self.traffic.rate_per_s)
+        begun = due = max(self.traffic.begins, time.monotonic())
+        await asyncio.sleep(begun - time.monotonic())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.traffic.seconds + PATIENCE_S), asyncio.TaskGroup() as group:
+                while due < begun + self.traffic.seconds:
+                    if (ahead := due - time.monotonic()) > 0:
+                        await asyncio.sleep(ahead)
+                    kind = self.chance.choices(kinds, parts)[0]
+                    group.create_task(self._ask(due, kind, *_KINDS[kind](self)))
+                    due += self.chance.expovariate(self.traffic.rate_per_s)
 
     async def _ask(
         self, due: float, kind: str, verb: str, path: str, body: Any = None, key: str = ""
     ) -> None:
-        headers = {"Idempotency-Key": key} if key else {}
+        headers, status = {"Idempotency-Key": key} if key else {}, "0"
         try:
             async with self.http.request(verb, path, json=body, headers=headers) as answer:
                 await answer.read()
                 status = str(answer.status)
         except (TimeoutError, aiohttp.ClientError):
-            status = "0"
-        if status.startswith("2"):
-            self.ms.append((time.monotonic() - due) * 1000)
-            self.kinds.setdefault(kind, []).append(self.ms[-1])
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+            pass
+        finally:
+            if status[0] in "02":
+                self.ms.append((time.monotonic() - due) * 1000)
+                self.kinds.setdefault(kind, []).append(self.ms[-1])
+            self.statuses[status] = self.statuses.get(status, 0) + 1
 
     def get(self) -> tuple[Any, ...]:
         return "GET", f"/v1/experiments/{self.chance.choice(self.traffic.known)}"
