@@ -18,15 +18,18 @@ from shared.expressions.sql import Cells, Part, condition
 from shared.expressions.tree import All, Contains, Filter
 
 LABEL, PIECE = "=", "~"
-_COUNTED = 2000
-"""How far the experiments of a word are counted: what more have is as good as what all have."""
+_COUNTED = 400, 2000
+"""How far the experiments of a word are counted, at first and where no word has fewer: what more have is as good as what all have."""
 _PIECES = 8
 """Of many labels, texts and pieces of texts so many are looked at; what is asked for is compared with each experiment that they lead to."""
+
+_TOGETHER = 3
+"""So many of the rarest words have to be an experiment's before it is looked at, which costs more than to find a word."""
 
 _RAREST = f"""
 SELECT asked.term, asked.is_beginning, (SELECT count(*) FROM (
     SELECT FROM gateway.experiment_term AS known
-    WHERE known.term >= asked.term AND known.term < asked.term || asked.beyond LIMIT {_COUNTED}) AS few) AS held
+    WHERE known.term >= asked.term AND known.term < asked.term || asked.beyond LIMIT $3) AS few) AS held
 FROM (
     SELECT '{LABEL}' || label AS term, false AS is_beginning, chr(1) AS beyond FROM unnest($1::text[]) AS label
     UNION ALL (
@@ -35,14 +38,14 @@ FROM (
     UNION ALL
     SELECT '{PIECE}' || lower(whole), true, chr(1114111) FROM unnest($2::text[]) AS whole
     WHERE length(lower(whole)) BETWEEN 1 AND 2
-) AS asked ORDER BY held LIMIT 1
+) AS asked ORDER BY held LIMIT {_TOGETHER}
 """
 
 
 async def find_candidates(
     connection: AsyncConnection, labels: Sequence[str], texts: Sequence[str], filter_: Filter[Field] | None
 ) -> Select[Any] | None:
-    """The numbers of all experiments that may have these labels and all of the texts in their names, by the rarest of their words.
+    """The numbers of all experiments that may have these labels and all of the texts in their names, by the rarest of their words together.
 
     Args:
         filter_: what it asks of labels and names counts too, where nothing else would do.
@@ -54,14 +57,20 @@ async def find_candidates(
     labels = [*labels, *(text for name, text in more if name == "labels")]
     texts = [*texts, *(text for name, text in more if name == "name")]
     if len(labels) == 1 and not texts:
-        return _having(LABEL + labels[0])
+        return _having([LABEL + labels[0]])
     if not labels and not texts:
         return None
-    found = await Driver.of(connection).fetch(_RAREST, labels[:_PIECES], texts[:_PIECES])
-    if not found:
-        return None
-    term: str = found[0]["term"]
-    return _beginning(term) if found[0]["is_beginning"] else _having(term)
+    for most in _COUNTED:
+        found = await Driver.of(connection).fetch(_RAREST, labels[:_PIECES], texts[:_PIECES], most)
+        if not found:
+            return None
+        if found[0]["held"] < most:
+            break
+    rarest, *others = found
+    if rarest["is_beginning"]:
+        return _beginning(rarest["term"])
+    rare = [row["term"] for row in others if row["held"] < most and not row["is_beginning"]]
+    return _having([rarest["term"], *rare])
 
 
 def is_newest_first(wanted: Wanted) -> bool:
@@ -98,8 +107,14 @@ def _contained(filter_: Filter[Field] | None) -> Iterator[tuple[str, str]]:
                 yield from _contained(one)
 
 
-def _having(term: str) -> Select[Any]:
-    return select(known.c.number).where(known.c.term == term)
+def _having(terms: Sequence[str]) -> Select[Any]:
+    """With all of the terms; the first is the rarest."""
+    rarest, *others = terms
+    query = select(known.c.number).where(known.c.term == rarest)
+    for term in others:
+        other = known.alias()
+        query = query.where(known.c.number.in_(select(other.c.number).where(other.c.term == term)))
+    return query
 
 
 def _beginning(term: str) -> Select[Any]:
