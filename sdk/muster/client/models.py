@@ -720,7 +720,9 @@ class Event(Resource):
     entity: UUID
     experiment: UUID | None = None
     version: int
-    resource: JsonObject
+    resource: JsonObject = Field(
+        description="As its owner told it: the message that docs/events.md names for the kind. GET shows the API's resource of the entity."
+    )
 
 
 class MachineEventKind(StrEnum):
