@@ -62,8 +62,10 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
         told = now.rank if now is not None else None
-        if not told or told["version"] <= seen or told["operation_id"] == str(command.operation_id):
-            return now if told and told["version"] > seen else None
+        if not told or told["version"] <= seen:
+            return None
+        if told["operation_id"] == str(command.operation_id):
+            return now
         # Another change has come too, perhaps right behind this one: then only the feed tells of this one.
         return now if await was_told(connection, since, row.id, command.operation_id) else None
 
