@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from muster.errors import Transient
+from services.gateway.limits.rates import RATE_LIMITED
 from shared.ids import TenantId
 
 QUIET_S = 15.0
@@ -27,7 +28,7 @@ class OpenStreams:
         """Around one stream. Raises Transient (`rate_limited`) where the tenant has too many."""
         if self._open[tenant] >= self._most:
             told = f"your tenant has {self._most} streams open here; close some, or follow several things with one"
-            raise Transient(told, retry_after_s=_RETRY_AFTER_S, code="rate_limited")
+            raise Transient(told, retry_after_s=_RETRY_AFTER_S, code=RATE_LIMITED)
         self._open[tenant] += 1
         try:
             yield
