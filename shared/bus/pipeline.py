@@ -2,10 +2,14 @@
 
 nats-py's `publish_async` fails a whole batch for one message, and never gives back the room of a publish that raised: after enough of
 them it waits for ever. Here one refused message stands in nobody's way.
+
+A stream that syncs each message stores two thousand a second. What many messages want of one stream is sent as a batch of the server's (ADR-50 of
+NATS), which is stored with one sync, whole or not at all. One that is refused, be it for a single message that is there already, is sent again
+message by message.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -13,8 +17,16 @@ import orjson
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+from nats.nuid import NUID
+
+from shared.bus import streams
 
 NO_RESPONDERS = "503"
+_BATCH, _BATCH_SEQUENCE, _BATCH_COMMIT = "Nats-Batch-Id", "Nats-Batch-Sequence", "Nats-Batch-Commit"
+_BATCH_FROM = 32
+"""Fewer are sooner stored one by one: a batch costs the server some four milliseconds of its own."""
+_BATCH_MOST = 1000
+"""So many the server takes in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +63,29 @@ class Pipeline:
         self._client = client
         self._inbox = ""
         self._numbers = count()
+        self._names = NUID()
         self._heard: dict[str, asyncio.Future[Outcome]] = {}
         self._subscribed = False
 
     async def publish(self, messages: Sequence[Outgoing], timeout_s: float) -> list[Outcome]:
         """Publishes in this order and waits for all acknowledgements; outcomes in the order of `messages`. Raises nothing of NATS."""
-        if not messages:
-            return []
-        futures: list[asyncio.Future[Outcome]] = []
-        tokens: list[str] = []
+        loop = asyncio.get_running_loop()
+        sent = [_Sent(message, loop.create_future()) for message in messages]
+        unheard = NotStored(f"JetStream said nothing within {timeout_s:g} s")
         try:
             async with asyncio.timeout(timeout_s):
                 await self._subscribe()
-                for message in messages:
-                    tokens.append(str(next(self._numbers)))
-                    futures.append(await self._send(message, tokens[-1]))
-                await asyncio.wait(futures)
+                for batch in _batches(sent):
+                    await self._store_together(batch)
+                await self._store_each([one for one in sent if not one.outcome.done()])
         except TimeoutError:
             pass
         except NatsError as error:
-            return [NotStored(repr(error))] * len(messages)
+            unheard = NotStored(repr(error))
         finally:
-            for token in tokens:
-                self._heard.pop(token, None)
-        silent = NotStored(f"JetStream said nothing within {timeout_s:g} s")
-        outcomes = [future.result() if future.done() else silent for future in futures]
-        return outcomes + [silent] * (len(messages) - len(outcomes))
+            for one in sent:
+                one.outcome.cancel()
+        return [unheard if one.outcome.cancelled() else one.outcome.result() for one in sent]
 
     async def _subscribe(self) -> None:
         if not self._subscribed:
@@ -85,24 +94,70 @@ class Pipeline:
             await self._client.subscribe(f"{self._inbox}.*", cb=self._receive)
             self._subscribed = True
 
-    async def _send(self, message: Outgoing, token: str) -> asyncio.Future[Outcome]:
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._heard[token] = future
+    async def _store_together(self, batch: Sequence["_Sent"]) -> None:
+        """Decides the outcomes of the messages if the server stores them all, and leaves them open if it does not."""
+        name = self._names.next().decode()
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         try:
-            await self._client.publish(
-                message.subject,
-                message.payload,
-                reply=f"{self._inbox}.{token}",
-                headers=dict(message.headers),
-            )
-        except (NatsError, ValueError) as error:
-            future.set_result(NotStored(repr(error)))
-        return future
+            for number, one in enumerate(batch, start=1):
+                place = {_BATCH: name, _BATCH_SEQUENCE: str(number)}
+                if number < len(batch):
+                    await self._send(one.message, place)
+                else:
+                    await self._send(one.message, {**place, _BATCH_COMMIT: "1"}, answer)
+        except (NatsError, ValueError):
+            return
+        last = await answer
+        if isinstance(last, Stored):
+            first = last.sequence - len(batch) + 1
+            for sequence, one in enumerate(batch, start=first):
+                one.outcome.set_result(Stored(last.stream, sequence))
+
+    async def _store_each(self, rest: Sequence["_Sent"]) -> None:
+        for one in rest:
+            try:
+                await self._send(one.message, {}, one.outcome)
+            except (NatsError, ValueError) as error:
+                one.outcome.set_result(NotStored(repr(error)))
+        if rest:
+            await asyncio.wait([one.outcome for one in rest])
+
+    async def _send(
+        self, message: Outgoing, more: Mapping[str, str], answer: asyncio.Future[Outcome] | None = None
+    ) -> None:
+        """Publishes; what the server says to it becomes the result of `answer`."""
+        headers = {**message.headers, **more}
+        reply = "" if answer is None else self._expect(answer)
+        await self._client.publish(message.subject, message.payload, reply=reply, headers=headers)
+
+    def _expect(self, answer: asyncio.Future[Outcome]) -> str:
+        """Return the subject for an answer; nobody waits there any more once the future is done or cancelled."""
+        token = str(next(self._numbers))
+        self._heard[token] = answer
+        answer.add_done_callback(lambda _: self._heard.pop(token))
+        return f"{self._inbox}.{token}"
 
     async def _receive(self, message: Msg) -> None:
         future = self._heard.get(message.subject.rpartition(".")[2])
         if future is not None and not future.done():
             future.set_result(_outcome(message))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A message, and what becomes of it."""
+
+    message: Outgoing
+    outcome: asyncio.Future[Outcome]
+
+
+def _batches(sent: Sequence[_Sent]) -> Iterator[Sequence[_Sent]]:
+    """What is worth being stored together: of each stream that takes batches, in this order."""
+    for stream in streams.ALL:
+        if stream.takes_batches and len(sent) >= _BATCH_FROM:
+            of_stream = [one for one in sent if stream.keeps(one.message.subject)]
+            batches = (of_stream[at : at + _BATCH_MOST] for at in range(0, len(of_stream), _BATCH_MOST))
+            yield from (batch for batch in batches if len(batch) >= _BATCH_FROM)
 
 
 def _outcome(message: Msg) -> Outcome:

@@ -11,7 +11,12 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of the platform. Full means refused (DiscardNew), never silently lost."""
+    """A stream of the platform. Full means refused (DiscardNew), never silently lost.
+
+    Attributes:
+        takes_batches: Many messages may be stored as one, with one sync of the disk. Only where services alone publish: whoever may begin batches
+            may leave them open, and a stream has room for fifty.
+    """
 
     name: str
     subjects: tuple[str, ...]
@@ -20,10 +25,15 @@ class Stream:
     max_age_s: float
     duplicate_window_s: float = 120.0
     deletable: bool = False
+    takes_batches: bool = False
     replicas: int = 1
 
+    def keeps(self, subject: str) -> bool:
+        """Whether what is published on `subject` comes into it."""
+        return any(subject.startswith(pattern.removesuffix(">")) for pattern in self.subjects)
 
-EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S)
+
+EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S, takes_batches=True)
 COMMANDS = Stream("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S)
 DEAD_LETTERS = Stream(
     "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S, deletable=True
@@ -35,7 +45,7 @@ ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 def stream_of(subject: str) -> Stream:
     """The stream that keeps what is published on `subject`."""
     for stream in ALL:
-        if any(subject.startswith(pattern.removesuffix(">")) for pattern in stream.subjects):
+        if stream.keeps(subject):
             return stream
     raise ValueError(f"no stream keeps {subject}")
 
@@ -62,6 +72,7 @@ async def _create(jetstream: JetStreamContext, stream: Stream, replicas: int) ->
                 max_age=stream.max_age_s,
                 duplicate_window=stream.duplicate_window_s,
                 num_replicas=replicas,
+                allow_atomic=stream.takes_batches,
                 deny_delete=not stream.deletable,
                 deny_purge=True,
             )
