@@ -1,8 +1,8 @@
-"""The one way into every operation, whatever the protocol: who, may they, how often, then the handler under a deadline."""
+"""The one way into every operation, whatever the protocol: who, may they, is it their turn, how often, then the handler under a deadline."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -13,6 +13,7 @@ from services.gateway.auditing import Pen
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.limits.allowances import Allowances
+from services.gateway.limits.fairness import FairShares
 from services.gateway.limits.rates import Limiter
 from services.gateway.live.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
@@ -54,23 +55,33 @@ class Front:
     authenticator: Authenticator
     limiter: Limiter
     allowances: Allowances
+    shares: FairShares
     deadline_s: float
     upload_deadline_s: float
     streams: OpenStreams
     quiet_s: float = QUIET_S
 
-    async def admit(
+    @asynccontextmanager
+    async def admitted(
         self,
         row: Operation[Any, Any],
         shown: Presented,
         origin: Origin = NOWHERE,
         named: Mapping[str, str] = NOTHING,
-    ) -> Caller:
-        """The caller, once it is known, allowed and not too fast; before anything of the request is read.
+    ) -> AsyncIterator[Caller]:
+        """The caller, once it is known, allowed, its tenant's turn, and not too fast; before anything of the request is read. The turn ends with the block.
 
         Args:
             named: what the request's path names.
         """
+        caller = await self._identify(row, shown, origin, named)
+        async with self.shares.turn(caller.tenant):
+            await self._keep_pace(row, caller)
+            yield caller
+
+    async def _identify(
+        self, row: Operation[Any, Any], shown: Presented, origin: Origin, named: Mapping[str, str]
+    ) -> Caller:
         caller = NOBODY
         if not isinstance(row.permission, Access):
             try:
@@ -79,12 +90,14 @@ class Front:
             except Rejected as error:
                 self._deny(row, caller, origin, named, error)
                 raise
+        return caller
+
+    async def _keep_pace(self, row: Operation[Any, Any], caller: Caller) -> None:
         if row.permission is not Access.PUBLIC:
             await self.limiter.take(caller.tenant, row.rate_class)
         if caller is not NOBODY:
             for workspace, per_s in (await self.allowances.rates_of(caller)).items():
                 await self.limiter.take_own(caller.tenant, workspace, per_s)
-        return caller
 
     async def call(
         self,

@@ -20,6 +20,7 @@ from services.gateway.doors import DoorKeeper, tls_of
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
 from services.gateway.limits.allowances import Allowances
+from services.gateway.limits.fairness import FairShares
 from services.gateway.limits.rates import Limiter
 from services.gateway.limits.turns import Turns
 from services.gateway.live.feed import Feed
@@ -108,7 +109,10 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
-    front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s, streams)
+    shares = FairShares(own.deadline_s, clock)
+    front = Front(
+        doors, authenticator, limiter, allowances, shares, own.deadline_s, own.upload_deadline_s, streams
+    )
     keeper = DoorKeeper(front, own, feed, tls_of(own))
     await keeper.open()
     keeper.start(process)

@@ -13,12 +13,14 @@ from aiohttp import web
 from muster.errors import Broken, MusterError, NotFound, Rejected, Transient
 from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Origin
+from services.gateway.core.browsers import Page
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, is_proxy, sender_of
 from services.gateway.core.masks import Include, keep
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
 from services.gateway.limits.rates import RATE_LIMITED, standing
+from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation, Retirement
 from services.gateway.remembered.recent import Recent
@@ -114,22 +116,22 @@ class Rest:
         if bearer is None and not isinstance(row.permission, Access):
             bearer = secret_in_cookie(request, page)
         origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
-        caller = await self._front.admit(row, Presented(bearer), origin, dict(request.match_info))
-        if not isinstance(row.permission, Access):
-            know(request)
+        named = dict(request.match_info)
+        async with self._front.admitted(row, Presented(bearer), origin, named) as caller:
+            if not isinstance(row.permission, Access):
+                know(request)
+            inputs = self._inputs(request, row, bearer, origin)
+            if row.stream == "server":
+                model = await read_request(request, row, self._settings.body_timeout_s)
+                stream = stream_frames if is_socket else stream_events
+                return await stream(request, self._front, row, caller, model, inputs)
+            return await self._call(request, row, caller, page, inputs)
+
+    async def _call(
+        self, request: web.Request, row: Operation[Any, Any], caller: Caller, page: Page, inputs: Inputs
+    ) -> web.Response:
         model = await read_request(request, row, self._settings.body_timeout_s)
         mask = read_fields(row, request)
-        inputs = Inputs(
-            bearer=bearer,
-            idempotency_key=request.headers.get("Idempotency-Key"),
-            if_match=read_list(request, "If-Match"),
-            last_event_id=request.headers.get("Last-Event-ID"),
-            body=self._chunks(request) if row.stream == "upload" else None,
-            origin=origin,
-        )
-        if row.stream == "server":
-            stream = stream_frames if is_socket else stream_events
-            return await stream(request, self._front, row, caller, model, inputs)
         try:
             found = await self._front.call(row, caller, model, inputs)
         except StillWorking as error:
@@ -139,6 +141,18 @@ class Rest:
         response = _shown(request, row, shown_to(row, page, found), mask, self._front.doors.recent)
         tell_cookie(response, row, page, found)
         return response
+
+    def _inputs(
+        self, request: web.Request, row: Operation[Any, Any], bearer: str | None, origin: Origin
+    ) -> Inputs:
+        return Inputs(
+            bearer=bearer,
+            idempotency_key=request.headers.get("Idempotency-Key"),
+            if_match=read_list(request, "If-Match"),
+            last_event_id=request.headers.get("Last-Event-ID"),
+            body=self._chunks(request) if row.stream == "upload" else None,
+            origin=origin,
+        )
 
     def _sender(self, request: web.Request) -> Sender:
         proxies = self._settings.proxies

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import unquote
@@ -113,21 +114,21 @@ class Rpc:
         async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context)
-                caller = await self._admit(row, inputs, message)
-                request = self._read(row, message)
-                mask = _mask(row, context)
-                try:
-                    found = await self._front.call(row, caller, request, inputs, context.time_remaining())
-                except StillWorking as error:
-                    if error.present is None:
-                        raise
-                    context.set_trailing_metadata(_trailing(row, {OPERATION: str(error.operation.id)}))
-                    return self._written(error.present)
-                tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
-                context.set_trailing_metadata(_trailing(row, tag))
-                if mask is not None:
-                    return self._written(keep(found, mask))
-                return form(found, "grpc", self._written)
+                async with self._admitted(row, inputs, message) as caller:
+                    request = self._read(row, message)
+                    mask = _mask(row, context)
+                    try:
+                        found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                    except StillWorking as error:
+                        if error.present is None:
+                            raise
+                        context.set_trailing_metadata(_trailing(row, {OPERATION: str(error.operation.id)}))
+                        return self._written(error.present)
+                    tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
+                    context.set_trailing_metadata(_trailing(row, tag))
+                    if mask is not None:
+                        return self._written(keep(found, mask))
+                    return form(found, "grpc", self._written)
             raise AssertionError("unreachable")
 
         return serve
@@ -139,12 +140,12 @@ class Rpc:
 
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context, announce=announce)
-                caller = await self._admit(row, inputs, message)
-                context.set_trailing_metadata(_trailing(row, {}))
-                request = self._read(row, message)
-                async for item in self._front.stream(row, caller, request, inputs):
-                    if item is not None:
-                        yield self._written(item)
+                async with self._admitted(row, inputs, message) as caller:
+                    context.set_trailing_metadata(_trailing(row, {}))
+                    request = self._read(row, message)
+                    async for item in self._front.stream(row, caller, request, inputs):
+                        if item is not None:
+                            yield self._written(item)
 
         return serve
 
@@ -152,26 +153,26 @@ class Rpc:
         async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context)
-                caller = await self._admit(row, inputs)
-                iterator = aiter(messages)
-                first = await anext(iterator, None)
-                if first is None:
-                    raise Rejected("invalid_request", "the stream holds no message", "body")
-                request = self._read(row, first)
-                inputs = replace(inputs, body=_bytes(first, iterator))
-                found = await self._front.call(row, caller, request, inputs, context.time_remaining())
-                context.set_trailing_metadata(_trailing(row, {}))
-                return self._written(found)
+                async with self._admitted(row, inputs) as caller:
+                    iterator = aiter(messages)
+                    first = await anext(iterator, None)
+                    if first is None:
+                        raise Rejected("invalid_request", "the stream holds no message", "body")
+                    request = self._read(row, first)
+                    inputs = replace(inputs, body=_bytes(first, iterator))
+                    found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                    context.set_trailing_metadata(_trailing(row, {}))
+                    return self._written(found)
             raise AssertionError("unreachable")
 
         return serve
 
-    async def _admit(
+    def _admitted(
         self, row: Operation[Any, Any], inputs: Inputs, message: Message | None = None
-    ) -> Caller:
+    ) -> AbstractAsyncContextManager[Caller]:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return await self._front.admit(row, inputs.presented, inputs.origin, named)
+        return self._front.admitted(row, inputs.presented, inputs.origin, named)
 
     def _inputs(self, context: Context, **more: Any) -> Inputs:
         lines: dict[str, list[str]] = {}
