@@ -9,6 +9,7 @@ request, a third of what the platform takes to answer it.
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -165,4 +166,6 @@ async def _send(traffic: Traffic) -> Seen:
 if __name__ == "__main__":
     import uvloop
 
-    print(json.dumps(asdict(uvloop.run(_send(Traffic(**json.load(sys.stdin)))))))
+    seen = uvloop.run(_send(Traffic(**json.load(sys.stdin))))
+    os.set_blocking(sys.stdout.fileno(), True)  # uvloop leaves it otherwise, and a pipe then takes 64 KiB of what is printed
+    print(json.dumps(asdict(seen)))
