@@ -21,6 +21,7 @@ class Silence:
         self._floor = now
         self._last_echo = now
         self._heard: dict[WorkerId, float] = {}
+        self._given_up: dict[WorkerId, float] = {}
 
     def watch(self, worker: WorkerId) -> None:
         """Expects a worker that spoke before this term."""
@@ -28,6 +29,7 @@ class Silence:
 
     def on_heard(self, worker: WorkerId, now: float) -> None:
         """A worker has spoken; that proves the way over the bus as an echo does."""
+        self._given_up.pop(worker, None)
         self._heard[worker] = now
         self.on_echo(now)
 
@@ -48,10 +50,10 @@ class Silence:
             return []
         silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
         for worker in silent:
-            del self._heard[worker]
+            self._given_up[worker] = self._heard.pop(worker)
         return silent
 
     def heard_s_ago(self, worker: WorkerId, now: float) -> float | None:
-        """How long ago a worker spoke to this leader."""
-        at = self._heard.get(worker)
+        """How long ago a worker spoke to this leader, also one that was given up since."""
+        at = self._heard.get(worker, self._given_up.get(worker))
         return None if at is None else now - at

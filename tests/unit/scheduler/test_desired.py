@@ -90,6 +90,16 @@ def test_a_worker_silent_for_a_lease_is_given_up_once():
     assert beats(silence, 4.25, 20.0, echo=True) == [A]
 
 
+def test_when_one_that_was_given_up_was_heard_last_is_still_told():
+    silence = Silence(0.0)
+    silence.on_heard(A, 3.0)
+    assert beats(silence, 3.0, 20.0, echo=True) == [A]
+    assert silence.heard_s_ago(A, 20.0) == pytest.approx(17.0)
+    silence.on_heard(A, 21.0)
+    assert silence.heard_s_ago(A, 22.0) == pytest.approx(1.0)
+    assert silence.heard_s_ago(B, 22.0) is None
+
+
 @pytest.mark.parametrize("outage_s", [2.0, 10.0, 3600.0])
 def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float):
     silence = Silence(0.0)
