@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -13,7 +13,7 @@ from services.gateway.auditing import Pen
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.limits.allowances import Allowances
-from services.gateway.limits.fairness import FairShares
+from services.gateway.limits.fairness import FairShares, Turn
 from services.gateway.limits.rates import Limiter
 from services.gateway.live.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
@@ -61,23 +61,26 @@ class Front:
     streams: OpenStreams
     quiet_s: float = QUIET_S
 
-    @asynccontextmanager
-    async def admitted(
+    async def admit(
         self,
         row: Operation[Any, Any],
         shown: Presented,
         origin: Origin = NOWHERE,
         named: Mapping[str, str] = NOTHING,
-    ) -> AsyncIterator[Caller]:
-        """The caller, once it is known, allowed, its tenant's turn, and not too fast; before anything of the request is read. The turn ends with the block.
+    ) -> tuple[Caller, Turn]:
+        """The caller, once it is known, allowed, its tenant's turn, and not too fast; before anything of the request is read. Whoever answers ends the turn.
 
         Args:
             named: what the request's path names.
         """
         caller = await self._identify(row, shown, origin, named)
-        async with self.shares.turn(caller.tenant):
+        turn = await self.shares.take(caller.tenant)
+        try:
             await self._keep_pace(row, caller)
-            yield caller
+        except BaseException:
+            turn.end()
+            raise
+        return caller, turn
 
     async def _identify(
         self, row: Operation[Any, Any], shown: Presented, origin: Origin, named: Mapping[str, str]

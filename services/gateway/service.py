@@ -109,7 +109,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
-    shares = FairShares(own.deadline_s, clock)
+    shares = FairShares(own.deadline_s)
     front = Front(
         doors, authenticator, limiter, allowances, shares, own.deadline_s, own.upload_deadline_s, streams
     )

@@ -117,7 +117,8 @@ class Rest:
             bearer = secret_in_cookie(request, page)
         origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
         named = dict(request.match_info)
-        async with self._front.admitted(row, Presented(bearer), origin, named) as caller:
+        caller, turn = await self._front.admit(row, Presented(bearer), origin, named)
+        with turn:
             if not isinstance(row.permission, Access):
                 know(request)
             inputs = self._inputs(request, row, bearer, origin)

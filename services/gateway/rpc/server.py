@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import unquote
@@ -20,6 +19,7 @@ from services.gateway.core.auditing import Origin
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.core.masks import FIELDS, Include, keep, read_mask
 from services.gateway.front import Front, Inputs
+from services.gateway.limits.fairness import Turn
 from services.gateway.limits.rates import standing
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
@@ -114,7 +114,8 @@ class Rpc:
         async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context)
-                async with self._admitted(row, inputs, message) as caller:
+                caller, turn = await self._admit(row, inputs, message)
+                with turn:
                     request = self._read(row, message)
                     mask = _mask(row, context)
                     try:
@@ -140,7 +141,8 @@ class Rpc:
 
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context, announce=announce)
-                async with self._admitted(row, inputs, message) as caller:
+                caller, turn = await self._admit(row, inputs, message)
+                with turn:
                     context.set_trailing_metadata(_trailing(row, {}))
                     request = self._read(row, message)
                     async for item in self._front.stream(row, caller, request, inputs):
@@ -153,7 +155,8 @@ class Rpc:
         async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context)
-                async with self._admitted(row, inputs) as caller:
+                caller, turn = await self._admit(row, inputs)
+                with turn:
                     iterator = aiter(messages)
                     first = await anext(iterator, None)
                     if first is None:
@@ -167,12 +170,12 @@ class Rpc:
 
         return serve
 
-    def _admitted(
+    async def _admit(
         self, row: Operation[Any, Any], inputs: Inputs, message: Message | None = None
-    ) -> AbstractAsyncContextManager[Caller]:
+    ) -> tuple[Caller, Turn]:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return self._front.admitted(row, inputs.presented, inputs.origin, named)
+        return await self._front.admit(row, inputs.presented, inputs.origin, named)
 
     def _inputs(self, context: Context, **more: Any) -> Inputs:
         lines: dict[str, list[str]] = {}

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -53,11 +53,10 @@ class OpenFront:
         clock = SystemClock()
         self.doors = SimpleNamespace(clock=clock, recent=Recent(cast(Any, None), clock))
 
-    @asynccontextmanager
-    async def admitted(self, row: object, shown: Any, *where: object) -> AsyncIterator[Caller]:
+    async def admit(self, row: object, shown: Any, *where: object) -> tuple[Caller, nullcontext[None]]:
         if shown.bearer:
             raise Rejected("forbidden", "not you")
-        yield NOBODY
+        return NOBODY, nullcontext()
 
     async def call(self, *_: object) -> Health:
         return HEALTH

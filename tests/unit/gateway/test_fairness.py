@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
@@ -13,23 +12,14 @@ from muster.errors import Transient
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front
 from services.gateway.limits.fairness import AT_ONCE, FairShares
+from services.gateway.limits.rates import RATE_LIMITED
 from services.gateway.live.streams import OpenStreams
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.sign_in.authentication import Presented
-from shared.clock import SystemClock
 from shared.ids import TenantId
 
 HOT, CALM, THIRD = (TenantId(UUID(int=number)) for number in (1, 2, 3))
 LONG_S = 60.0
-
-
-class Steady(SystemClock):
-    """Stands still until it is told otherwise."""
-
-    at_s = 100.0
-
-    def monotonic(self) -> float:
-        return self.at_s
 
 
 @dataclass
@@ -52,7 +42,7 @@ class Work:
         await settled()
 
     async def _piece(self, tenant: TenantId) -> None:
-        async with self.shares.turn(tenant):
+        with await self.shares.take(tenant):
             self.under_way.append(tenant)
             end = asyncio.Event()
             self.ends.append((tenant, end))
@@ -71,16 +61,11 @@ async def settled() -> None:
 
 
 @pytest.fixture
-def clock() -> Steady:
-    return Steady()
-
-
-@pytest.fixture
-async def make_work(clock: Steady) -> AsyncIterator[Callable[..., Work]]:
+async def make_work() -> AsyncIterator[Callable[..., Work]]:
     made: list[Work] = []
 
-    def make(longest_s: float = LONG_S, patience_s: float = LONG_S) -> Work:
-        made.append(Work(FairShares(patience_s, clock, longest_s)))
+    def make(longest_s: float = LONG_S, patience_s: float = LONG_S, active_s: float = LONG_S) -> Work:
+        made.append(Work(FairShares(patience_s, longest_s, active_s)))
         return made[-1]
 
     yield make
@@ -114,7 +99,7 @@ async def test_requests_of_a_tenant_go_in_the_order_in_which_they_came(work: Wor
     went: list[int] = []
 
     async def pass_through(number: int) -> None:
-        async with work.shares.turn(HOT):
+        with await work.shares.take(HOT):
             went.append(number)
 
     await work.begin(HOT, AT_ONCE)
@@ -125,12 +110,13 @@ async def test_requests_of_a_tenant_go_in_the_order_in_which_they_came(work: Wor
     assert went == list(range(20))
 
 
-async def test_the_part_of_who_sends_no_more_is_the_others_again(work: Work, clock: Steady) -> None:
+async def test_the_part_of_who_sends_no_more_is_the_others_again(make_work: Callable[..., Work]) -> None:
+    work = make_work(active_s=0.2)
     await work.begin(CALM)
     await work.end(CALM)
     await work.begin(HOT, 100)
     assert work.count(HOT) == AT_ONCE // 2
-    clock.at_s += 5
+    await asyncio.sleep(0.25)
     await work.begin(HOT)
     assert work.count(HOT) == AT_ONCE
 
@@ -158,28 +144,40 @@ async def test_whose_patience_ends_is_told_so(make_work: Callable[..., Work]) ->
     work = make_work(patience_s=0.01)
     await work.begin(HOT, AT_ONCE)
     with pytest.raises(Transient, match="your tenant sends more") as told:
-        async with work.shares.turn(HOT):
-            raise AssertionError("it was let in")
+        await work.shares.take(HOT)
     assert told.value.code == "timeout"
     await work.end(HOT, 1)
     await work.begin(HOT)
     assert work.count(HOT) == AT_ONCE
 
 
-async def test_whoever_is_admitted_has_a_turn_as_long_as_it_is_answered(clock: Steady) -> None:
+async def test_whoever_is_admitted_has_a_turn_as_long_as_it_is_answered() -> None:
     row = next(row for row in OPERATIONS if row.permission is Access.PUBLIC)
-    shares = FairShares(LONG_S, clock, longest_s=LONG_S)
     nothing = cast(Any, None)
-    front = Front(nothing, nothing, nothing, nothing, shares, 1, 1, OpenStreams(1))
-    async with AsyncExitStack() as answers:
-        for _ in range(AT_ONCE):
-            await answers.enter_async_context(front.admitted(row, Presented(None)))
-        another = asyncio.create_task(answers.enter_async_context(front.admitted(row, Presented(None))))
-        await settled()
-        assert not another.done()
-        another.cancel()
-    async with front.admitted(row, Presented(None)):
+    front = Front(nothing, nothing, nothing, nothing, FairShares(LONG_S, LONG_S), 1, 1, OpenStreams(1))
+    turns = [(await front.admit(row, Presented(None)))[1] for _ in range(AT_ONCE)]
+    another = asyncio.create_task(front.admit(row, Presented(None)))
+    await settled()
+    assert not another.done()
+    with turns[0]:
         pass
+    async with asyncio.timeout(5):
+        await another
+
+
+async def test_who_is_refused_by_its_rate_leaves_its_turn() -> None:
+    class Empty:
+        async def take(self, *_: object) -> None:
+            raise Transient("too fast", 1.0, RATE_LIMITED)
+
+    row = next(row for row in OPERATIONS if row.permission is Access.JOIN_TOKEN)
+    nothing = cast(Any, None)
+    front = Front(
+        nothing, nothing, cast(Any, Empty()), nothing, FairShares(0.01, LONG_S), 1, 1, OpenStreams(1)
+    )
+    for _ in range(AT_ONCE + 1):
+        with pytest.raises(Transient, match="too fast"):
+            await front.admit(row, Presented(None))
 
 
 @pytest.mark.parametrize("steps", range(4))
