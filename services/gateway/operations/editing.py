@@ -66,8 +66,10 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
             return None
         if told["operation_id"] == str(command.operation_id):
             return now
-        # Another change has come too, perhaps right behind this one: then only the feed tells of this one.
-        return now if await was_told(connection, since, row.id, command.operation_id) else None
+        # Another change has come too, perhaps right behind this one: then only the feed tells of this one, and of what came since the row was read.
+        if not await was_told(connection, since, row.id, command.operation_id):
+            return None
+        return await store.load_experiment(connection, row.id)
 
     if row.rank is None:
         await _queued(call, row)
