@@ -106,6 +106,7 @@ class Pipeline:
                 else:
                     await self._send(one.message, {**place, _BATCH_COMMIT: "1"}, answer)
         except (NatsError, ValueError):
+            answer.cancel()
             return
         last = await answer
         if isinstance(last, Stored):

@@ -54,13 +54,14 @@ async def test_what_is_there_already_is_found_and_the_rest_is_stored(bus: Bus) -
     assert await payloads(bus) == [50, *range(50), *range(51, 100)]
 
 
-async def test_one_that_is_refused_stands_in_nobodys_way(bus: Bus) -> None:
+@pytest.mark.parametrize("place", [50, 99])
+async def test_one_that_is_refused_stands_in_nobodys_way(bus: Bus, place: int) -> None:
     await bus.ensure_streams()
     messages = [message(each) for each in range(100)]
-    messages[50] = Outgoing("evt.v1.t.a.one", bytes(2**21), {})
+    messages[place] = Outgoing("evt.v1.t.a.one", bytes(2**21), {})
     outcomes = await bus.pipeline.publish(messages, TIMEOUT_S)
-    assert [number for number, each in enumerate(outcomes) if isinstance(each, NotStored)] == [50]
-    assert await payloads(bus) == [*range(50), *range(51, 100)]
+    assert [number for number, each in enumerate(outcomes) if isinstance(each, NotStored)] == [place]
+    assert await payloads(bus) == [*range(place), *range(place + 1, 100)]
 
 
 async def test_a_stream_of_before_takes_them_one_by_one(bus: Bus) -> None:
