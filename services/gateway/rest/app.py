@@ -1,29 +1,24 @@
 """REST: every row of the table as a route, behind one middleware that turns errors into problems."""
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import structlog
 from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected, Transient
-from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Origin
 from services.gateway.core.browsers import Page
-from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, is_proxy, sender_of
-from services.gateway.core.masks import Include, keep
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
 from services.gateway.limits.rates import RATE_LIMITED, standing
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation, Retirement
-from services.gateway.remembered.recent import Recent
+from services.gateway.rest.answers import ordered, shown
 from services.gateway.rest.browsing import (
     check_cookie_wanted,
     page_of,
@@ -35,7 +30,14 @@ from services.gateway.rest.connections import answering, keep_up, know, rested, 
 from services.gateway.rest.dashboard import Dashboard
 from services.gateway.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
 from services.gateway.rest.problems import problem_response, told_s
-from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
+from services.gateway.rest.reading import (
+    check_encoding,
+    read_fields,
+    read_list,
+    read_request,
+    slow_body,
+    too_large,
+)
 from services.gateway.rest.streaming import stream_events
 from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
 from services.gateway.sign_in.authentication import Presented, read_bearer
@@ -43,11 +45,7 @@ from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics
 
-CSV = "text/csv"
 SERVER = "muster"
-RESPOND_ASYNC = "respond-async"
-"""What a client prefers (RFC 7240) that takes an operation for an answer."""
-
 _CHUNK_BYTES = 256 * 1024
 _RETIRED = web.RequestKey("retired", Retirement)
 _log = structlog.get_logger()
@@ -136,10 +134,10 @@ class Rest:
         try:
             found = await self._front.call(row, caller, model, inputs)
         except StillWorking as error:
-            if (answer := _ordered(request, error)) is None:
+            if (answer := ordered(request, error)) is None:
                 raise
             return answer
-        response = _shown(request, row, shown_to(row, page, found), mask, self._front.doors.recent)
+        response = shown(request, row, shown_to(row, page, found), mask, self._front.doors.recent)
         tell_cookie(response, row, page, found)
         return response
 
@@ -246,48 +244,6 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
 def _tell_rate(response: web.StreamResponse) -> None:
     if (stands := standing()) is not None:
         response.headers.update(stands.headers())
-
-
-def read_list(request: web.Request, header: str) -> str | None:
-    """A header that may be sent in several lines, which are one list."""
-    return ", ".join(request.headers.getall(header)) if header in request.headers else None
-
-
-def _ordered(request: web.Request, error: StillWorking) -> web.Response | None:
-    """What was asked for goes on: where it can be looked at. None where only a problem says it to who does not know of operations."""
-    headers = {
-        "Location": f"/v1/operations/{error.operation.id}",
-        "Retry-After": str(math.ceil(error.retry_after_s)),
-    }
-    prefers = ",".join(request.headers.getall("Prefer", [])).lower()
-    if RESPOND_ASYNC in (one.partition(";")[0].strip() for one in prefers.split(",")):
-        headers["Preference-Applied"] = RESPOND_ASYNC
-        shown: Resource | None = error.operation
-    else:
-        shown = error.present
-    if shown is None:
-        return None
-    return web.Response(body=shown.to_json(), status=202, content_type="application/json", headers=headers)
-
-
-def _shown(
-    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None, recent: Recent
-) -> web.Response:
-    """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""
-    if row.csv is not None and CSV in request.headers.get("Accept", ""):
-        body, media = row.csv(found).encode(), CSV
-        tag = tag_of(body) if row.is_tagged else ""
-    else:
-        body, media = recent.form(found, "json", Resource.to_json), "application/json"
-        tag = recent.form(found, "etag", lambda _: tag_of(body)) if row.is_tagged else ""
-    headers = {"ETag": tag} if row.is_tagged else {}
-    known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
-    if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):
-        return web.Response(status=304, headers=headers)
-    if mask is not None and media != CSV:
-        body = orjson.dumps(keep(orjson.loads(body), mask))
-    charset = "utf-8" if media == CSV else None
-    return web.Response(body=body, status=row.status, content_type=media, charset=charset, headers=headers)
 
 
 def _translated(error: web.HTTPException) -> MusterError:

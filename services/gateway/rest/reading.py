@@ -165,3 +165,8 @@ def _known(row: Operation[Any, Any]) -> str:
     names = [name for name in row.request.model_fields if name not in row.path_fields]
     names += [FIELDS] if row.is_masked else []
     return f"known: {', '.join(names)}" if names else "none is known"
+
+
+def read_list(request: web.Request, header: str) -> str | None:
+    """A header that may be sent in several lines, which are one list."""
+    return ", ".join(request.headers.getall(header)) if header in request.headers else None
