@@ -77,8 +77,10 @@ class FairShares:
 
     def end(self, turn: Turn, part: _Part) -> None:
         """One fewer is worked at: those that wait go on."""
-        if part.turns.pop(turn, turn) is None and part.waiting:
-            self._let_in(part)
+        if turn in part.turns:
+            del part.turns[turn]
+            if part.waiting:
+                self._let_in(part)
 
     def _part_of(self, tenant: TenantId, now_s: float) -> _Part:
         """Notes that the tenant sends, and forgets who does no more."""
