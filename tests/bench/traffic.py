@@ -4,7 +4,7 @@ A process of its own, so that its processor time is told apart: `python -m tests
 and prints a `Seen`. A request's time begins when it was due: one that had to wait for a connection has waited.
 
 It shares the machine with what it measures, and so speaks just as much HTTP as it needs: aiohttp's client took a millisecond of a processor for each
-request, a third of what the platform takes to answer it.
+request.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from tests.bench.harness import percentile
-from tests.bench.wire import Connections
+from tests.bench.plain_http import Connections
 
 ROOT = Path(__file__).parents[2]
 MARGIN_S = 60.0
