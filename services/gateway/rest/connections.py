@@ -169,6 +169,8 @@ class _Connection(web.RequestHandler):
         if self._timer is None and not self._has_request:
             self._timer = self._clock.call_later(self._all.head_timeout_s, self._is_late)
         super().data_received(data)
+        if self._messages:  # The head is here: that the loop comes to it late is not the caller's fault.
+            self._stop_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_timer()
