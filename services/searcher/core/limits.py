@@ -87,18 +87,14 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
 
 def end_said(limit: Limit, limits: Limits, is_used_up: bool) -> str:
     """Return the sentence that says which limit ended a search: what is left of it goes to stopping, or bears no trial more."""
-    what = {
-        "slot_hours": f"{limits.slot_hours:g} slot-hours" if limits.slot_hours is not None else "",
-        "cost": f"{limits.cost:g}" if limits.cost is not None else "",
-        "deadline": said_of(limits.deadline_ms) if limits.deadline_ms is not None else "",
-    }[limit]
-    ends = {
-        "slot_hours": ("are used up, but for what stopping takes", "leave nothing for another trial"),
-        "cost": ("is spent, but for what stopping takes", "leaves nothing for another trial"),
-        "deadline": ("is as near as stopping takes", "leaves no time for another trial"),
-    }
-    end = ends[limit][0 if is_used_up else 1]
-    return f"budget.{limit}: {what} {end}"
+    if limit == "deadline" and limits.deadline_ms is not None:
+        ends = ("is as near as stopping takes", "leaves no time for another trial")
+        said = f"{said_of(limits.deadline_ms)} {ends[0 if is_used_up else 1]}"
+    else:
+        what = f"{limits.cost:g}" if limit == "cost" else f"{limits.slot_hours:g} slot-hours"
+        ends = ("is used, or kept for stopping what runs", "pays for no other trial")
+        said = f"all of {what} {ends[0]}" if is_used_up else f"what is left of {what} {ends[1]}"
+    return f"budget.{limit}: {said}"
 
 
 def millis(at: datetime) -> int:

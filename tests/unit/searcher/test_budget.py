@@ -40,7 +40,7 @@ def test_another_is_begun_as_long_as_the_budget_bears_what_one_has_taken() -> No
         world.close(number, "completed")
     assert len(world.trials) == 5, "55 of 60 minutes are used, and a trial takes 11"
     assert world.experiment.state == "completed"
-    assert world.experiment.reason == "budget.slot_hours: 1 slot-hours leave nothing for another trial"
+    assert world.experiment.reason == "budget.slot_hours: what is left of 1 slot-hours pays for no other trial"
     assert (world.experiment.planned, world.experiment.progress) == (5, 1.0)
     world.check_replay()
 
@@ -64,7 +64,7 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     world.close(2, "killed")
     assert world.experiment.state == "completed"
     assert (
-        world.experiment.reason == "budget.slot_hours: 4 slot-hours are used up, but for what stopping takes"
+        world.experiment.reason == "budget.slot_hours: all of 4 slot-hours is used, or kept for stopping what runs"
     )
     used = world.experiment.terms.used_slot_hours
     assert used is not None and 3.9 < used <= 4
@@ -139,7 +139,7 @@ def test_cost_counts_at_the_price_of_each_interval() -> None:
     world.after(5).validate(1, 1, 0.5)
     world.close(1, "completed")
     assert world.experiment.terms.used_cost == pytest.approx(10 / 10 + 5 / 5)
-    assert world.experiment.reason == "budget.cost: 3 leaves nothing for another trial"
+    assert world.experiment.reason == "budget.cost: what is left of 3 pays for no other trial"
     world.check_replay()
 
 
@@ -251,7 +251,7 @@ def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_th
     assert world.experiment.state == "cancelled"
     assert (
         world.experiment.reason
-        == "budget.slot_hours: 1 slot-hours are used up, but for what stopping takes; no trial had reported by then"
+        == "budget.slot_hours: all of 1 slot-hours is used, or kept for stopping what runs; no trial had reported by then"
     )
 
 
