@@ -35,6 +35,8 @@ LEASE_S = 1.0
 _AHEAD_S = 0.1
 _SHARE = 0.1
 """Of what a bucket holds, this much may lie ahead at one replica."""
+LONGEST_S = 10.0
+"""Nobody waits longer for those before: who comes then, and finds no token, is told again."""
 
 
 class Lease:
@@ -42,6 +44,7 @@ class Lease:
 
     As many are drawn as go in a tenth of a second at the pace so far, at most twice as many as the last time and a tenth of the
     bucket, and one for each request that waits. An empty bucket is remembered until its next token: whoever asks too often asks nobody.
+    Tokens that are still to come are promised one by one, in the order of those who are told to wait (virtual scheduling, ITU-T I.371).
     """
 
     def __init__(self, rate: Rate) -> None:
@@ -53,6 +56,7 @@ class Lease:
         self._behind = 0.0
         self._at_s = 0.0
         self._empty_until_s = 0.0
+        self._promised_s = 0.0
 
     def take(self, now_s: float) -> float | None:
         """Takes a token: 0, or the seconds until the bucket has one again; None where tokens must be drawn first."""
@@ -74,6 +78,12 @@ class Lease:
         self._held = self._drawn = tokens
         self._behind, self._at_s = behind, now_s
         self._empty_until_s = now_s + wait_s
+
+    def promise(self, wait_s: float, now_s: float) -> float:
+        """The seconds until a token is there for one more who waits: the bucket has its next in `wait_s`, and each before was promised one."""
+        following_s = self._promised_s + 1.0 / self.rate.per_s
+        self._promised_s = now_s + max(wait_s, min(following_s - now_s, LONGEST_S))
+        return self._promised_s - now_s
 
     def left(self, now_s: float) -> float:
         """How many tokens the tenant has left, as far as this replica knows."""

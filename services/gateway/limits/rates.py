@@ -105,12 +105,14 @@ class Limiter:
             )
 
     async def _take(self, key: str, rate: Rate, name: str) -> float:
-        """Returns the seconds to wait, 0 when a token was taken."""
+        """Returns the seconds until a token is due to this request, 0 when one was taken."""
         taken = await self._leased(key, rate)
         stands, before = Standing(name, taken.rate, taken.left), _standing.get()
         if before is None or stands.tokens <= before.tokens:  # Of several buckets the emptiest is told of.
             _standing.set(stands)
-        return taken.wait_s
+        if taken.wait_s == 0.0:
+            return 0.0
+        return self._lease(key, rate).promise(taken.wait_s, self._clock.monotonic())
 
     async def attempt(self, kind: str, who: str) -> None:
         """Raises Transient (`rate_limited`) where `who` has tried to sign in too often, whether or not there is such a one."""

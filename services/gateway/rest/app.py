@@ -26,10 +26,10 @@ from services.gateway.rest.browsing import (
     shown_to,
     tell_cookie,
 )
-from services.gateway.rest.connections import answering, keep_up, know, rested, slow_down
+from services.gateway.rest.connections import answering, know, rested, slow_down
 from services.gateway.rest.dashboard import Dashboard
 from services.gateway.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
-from services.gateway.rest.problems import problem_response, told_s
+from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import (
     check_encoding,
     read_fields,
@@ -202,7 +202,6 @@ class Rest:
                 raise Rejected("invalid_request", "a request names a path", "the request's first line")
             check_encoding(request)
             response = await handler(request)
-            keep_up(request)
         except web.HTTPException as error:
             refused = self._refuse(request, _translated(error), request_id)
             if "Allow" in error.headers:
@@ -210,7 +209,7 @@ class Rest:
             return refused
         except MusterError as error:
             if isinstance(error, Transient) and error.code == RATE_LIMITED and not self._is_proxy(request):
-                slow_down(request, told_s(error))
+                slow_down(request, error.retry_after_s)
             return self._refuse(request, error, request_id)
         except Exception as error:
             if request.transport is None or request.transport.is_closing():

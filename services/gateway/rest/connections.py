@@ -1,7 +1,6 @@
 """REST's connections: whoever opens many of them, or sends slowly, takes nothing from others."""
 
 import asyncio
-import random
 import resource
 import ssl
 from collections.abc import Callable, Iterator
@@ -16,11 +15,8 @@ _HANDSHAKE_S = 10.0
 _KEPT_FILES = 256
 """Descriptors for everything else: the database, the bus, spooled code, gRPC."""
 _BACKLOG = 1024
-_REST_MOST_S = 2.0
-"""A bucket is full again after this: longer would take from a tenant what is its own."""
-_SPREAD = 1.5
-"""Up to so many times as long it rests: many that were refused together must not come back together."""
-_CHANCE = random.Random()
+_REST_LEAST_S = 0.2
+"""Tokens gather meanwhile: at a high rate each token would be asked for by two requests otherwise, one that is refused and one that is served."""
 _log = structlog.get_logger()
 
 
@@ -117,12 +113,6 @@ def slow_down(request: web.Request, wait_s: float) -> None:
         request.protocol.slow_down(wait_s)
 
 
-def keep_up(request: web.Request) -> None:
-    """Says that a request of the connection was served."""
-    if isinstance(request.protocol, _Connection):
-        request.protocol.slow_down(0.0)
-
-
 @contextmanager
 def answering(request: web.Request) -> Iterator[None]:
     """While a request is answered, its connection is neither slow nor waiting."""
@@ -140,7 +130,7 @@ def answering(request: web.Request) -> Iterator[None]:
 class _Connection(web.RequestHandler):
     """One connection, with a bounded time for each request's head."""
 
-    __slots__ = ("_all", "_clock", "_has_request", "_rest_s", "_rests_until", "_timer", "is_known")
+    __slots__ = ("_all", "_clock", "_has_request", "_rests_until", "_timer", "is_known")
 
     def __init__(self, connections: Connections, runner: web.BaseRunner) -> None:
         self._clock = asyncio.get_running_loop()
@@ -156,7 +146,7 @@ class _Connection(web.RequestHandler):
         )
         self._all = connections
         self._has_request = False
-        self._rest_s = self._rests_until = 0.0
+        self._rests_until = 0.0
         self.is_known = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -214,9 +204,7 @@ class _Connection(web.RequestHandler):
         await asyncio.sleep(self.rests_s)
 
     def slow_down(self, wait_s: float) -> None:
-        """Rests for what was told, twice as long each time without a 0 in between."""
-        self._rest_s = min(max(wait_s, 2 * self._rest_s), _REST_MOST_S) if wait_s > 0 else 0.0
-        self._rests_until = self._clock.time() + self._rest_s * _CHANCE.uniform(1.0, _SPREAD)
+        self._rests_until = self._clock.time() + max(wait_s, _REST_LEAST_S)
 
     def become_known(self) -> None:
         self.is_known = True

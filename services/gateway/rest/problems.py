@@ -24,10 +24,5 @@ def problem_response(error: MusterError, request_id: UUID, trace_id: str | None)
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Transient):
-        headers["Retry-After"] = str(told_s(error))
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     return web.Response(body=orjson.dumps(members), status=status, content_type=MEDIA_TYPE, headers=headers)
-
-
-def told_s(error: Transient) -> int:
-    """After how many seconds the caller may come again, as the header says it."""
-    return max(1, math.ceil(error.retry_after_s))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -21,6 +22,7 @@ from tests.support.waiting import eventually
 __all__ = ["tenant"]
 
 FLOOD_S = 2.0
+MANY = 100
 
 
 async def put(client: httpx.AsyncClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
@@ -33,6 +35,15 @@ async def put(client: httpx.AsyncClient, path: str, status: int = 200, **body: A
 async def me(client: httpx.AsyncClient) -> dict[str, Any]:
     found: dict[str, Any] = (await client.get("/v1/me")).json()
     return found
+
+
+async def slowed(client: httpx.AsyncClient) -> None:
+    """Sends until it is told that it sends too fast: every replica knows the rate then."""
+
+    async def is_slowed() -> bool:
+        return (await client.get("/v1/me")).status_code == 429
+
+    await eventually(is_slowed)
 
 
 async def test_no_more_experiments_are_open_than_may_be_however_many_submit_at_once(
@@ -78,17 +89,38 @@ async def test_a_connection_that_sends_on_is_taken_more_slowly_and_served_at_its
 ) -> None:
     async with gateway.client() as operator:
         await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=4)
-
-    async def is_slowed() -> bool:
-        return (await tenant.get("/v1/me")).status_code == 429
-
-    await eventually(is_slowed)
+    await slowed(tenant)
     found: Counter[int] = Counter()
     end = time.monotonic() + FLOOD_S
     while time.monotonic() < end:
         found[(await tenant.get("/v1/me")).status_code] += 1
     assert 4 <= found[200] <= 4 * FLOOD_S + 2
     assert found[429] < 10 * FLOOD_S, "unless the connection rests, it is refused hundreds of times"
+
+
+async def test_of_many_connections_each_is_refused_once_for_each_time_that_it_is_served(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    async with gateway.client() as operator:
+        await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=10)
+    await slowed(tenant)
+    found: Counter[int] = Counter()
+
+    async def flood(client: httpx.AsyncClient) -> None:
+        while True:
+            found[(await client.get("/v1/me")).status_code] += 1
+
+    all_kept = httpx.Limits(max_connections=MANY, max_keepalive_connections=MANY)
+    with suppress(TimeoutError):
+        async with (
+            httpx.AsyncClient(base_url=tenant.base_url, headers=tenant.headers, limits=all_kept) as client,
+            asyncio.timeout(2 * FLOOD_S),
+            asyncio.TaskGroup() as group,
+        ):
+            for _ in range(MANY):
+                group.create_task(flood(client))
+    assert 10 * FLOOD_S <= found[200] <= 20 * FLOOD_S + 20
+    assert found[429] <= MANY + found[200], dict(found)
 
 
 async def test_a_workspaces_requests_are_slowed_and_the_tenants_others_are_not(

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from deploy.embedded.servers import RedisServer
 from muster.errors import Transient
-from services.gateway.core.buckets import Rate
+from services.gateway.core.buckets import LONGEST_S, Rate
 from services.gateway.limits.rates import Limiter, standing
 from services.gateway.operations.operation import RateClass
 from shared.clock import SystemClock
@@ -46,7 +46,7 @@ async def passes(limiter: Limiter, tenant: TenantId) -> bool:
     try:
         await limiter.take(tenant, RateClass.READ)
     except Transient as error:
-        if error.code != "rate_limited" or not 0 < error.retry_after_s <= 2.0:
+        if error.code != "rate_limited" or not 0 < error.retry_after_s <= LONGEST_S:
             raise
         return False
     return True

@@ -57,7 +57,9 @@ async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
-        assert over.reason == "budget.slot_hours: all of 0.93 slot-hours is used, or kept for stopping what runs"
+        assert (
+            over.reason == "budget.slot_hours: all of 0.93 slot-hours is used, or kept for stopping what runs"
+        )
         assert over.best is not None
         assert await agree_with_the_rule(neighbours, experiment, asked) > 0
 
@@ -151,6 +153,8 @@ async def test_a_search_that_was_begun_without_a_budget_keeps_one_that_it_is_giv
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
-        assert over.reason == "budget.slot_hours: all of 0.51 slot-hours is used, or kept for stopping what runs"
+        assert (
+            over.reason == "budget.slot_hours: all of 0.51 slot-hours is used, or kept for stopping what runs"
+        )
         assert over.budget and over.budget.used_slot_hours == pytest.approx(0.5, abs=0.02)
         assert await agree_with_the_rule(neighbours, experiment, asked) > 0

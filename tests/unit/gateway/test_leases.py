@@ -3,12 +3,14 @@
 import asyncio
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, cast
 from uuid import UUID
 
+import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.buckets import LEASE_S, Lease, Rate
+from services.gateway.core.buckets import LEASE_S, LONGEST_S, Lease, Rate
 from services.gateway.limits.rates import Limiter
 from services.gateway.operations.operation import RateClass
 from shared.clock import SystemClock
@@ -37,6 +39,12 @@ class Shared:
         while (wait_s := lease.take(self.now_s)) is None:
             self._draw(lease)
         return wait_s
+
+    def refuse(self) -> float:
+        """When a request is told to come again that finds no token."""
+        wait_s = self.request()
+        assert wait_s > 0.0
+        return self.now_s + self.leases[0].promise(wait_s, self.now_s)
 
     def _draw(self, lease: Lease) -> None:
         self.asked += 1
@@ -100,6 +108,39 @@ def test_those_who_wait_are_drawn_for_at_once() -> None:
     lease = Lease(Rate(10.0, 20.0))
     lease.waiting = 7
     assert lease.wanted(5.0) == 7
+
+
+@given(st.floats(1.0, 100.0), st.lists(st.floats(0.0, 0.05), min_size=1, max_size=9))
+def test_who_comes_when_told_is_served(per_s: float, pauses_s: list[float]) -> None:
+    shared = Shared(Rate(per_s, 2.0))
+    assert shared.request() == shared.request() == 0.0
+    due_s: list[float] = []
+    for pause_s in pauses_s:
+        due_s.append(shared.refuse())
+        shared.now_s += pause_s / per_s
+    assert [due - before for before, due in pairwise(due_s)] == pytest.approx([1 / per_s] * (len(due_s) - 1))
+    for due in due_s:
+        shared.now_s = due + 1e-3
+        assert shared.request() == 0.0
+
+
+def test_what_was_promised_to_those_who_did_not_come_keeps_nobody_waiting() -> None:
+    shared = Shared(Rate(5.0, 1.0))
+    shared.request()
+    for _ in range(10):
+        shared.refuse()
+    shared.now_s += 2.5
+    assert shared.request() == 0.0
+    assert shared.refuse() == pytest.approx(shared.now_s + 0.2)
+
+
+def test_nobody_waits_for_others_longer_than_is_bearable() -> None:
+    shared = Shared(Rate(1.0, 1.0))
+    shared.request()
+    assert max(shared.refuse() for _ in range(1000)) == pytest.approx(shared.now_s + LONGEST_S)
+    slow = Shared(Rate(0.05, 1.0))
+    slow.request()
+    assert slow.refuse() == pytest.approx(slow.now_s + 20.0), "sooner there is nothing"
 
 
 class Stingy:

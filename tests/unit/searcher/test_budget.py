@@ -40,7 +40,9 @@ def test_another_is_begun_as_long_as_the_budget_bears_what_one_has_taken() -> No
         world.close(number, "completed")
     assert len(world.trials) == 5, "55 of 60 minutes are used, and a trial takes 11"
     assert world.experiment.state == "completed"
-    assert world.experiment.reason == "budget.slot_hours: what is left of 1 slot-hours pays for no other trial"
+    assert (
+        world.experiment.reason == "budget.slot_hours: what is left of 1 slot-hours pays for no other trial"
+    )
     assert (world.experiment.planned, world.experiment.progress) == (5, 1.0)
     world.check_replay()
 
@@ -64,7 +66,8 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     world.close(2, "killed")
     assert world.experiment.state == "completed"
     assert (
-        world.experiment.reason == "budget.slot_hours: all of 4 slot-hours is used, or kept for stopping what runs"
+        world.experiment.reason
+        == "budget.slot_hours: all of 4 slot-hours is used, or kept for stopping what runs"
     )
     used = world.experiment.terms.used_slot_hours
     assert used is not None and 3.9 < used <= 4

@@ -57,7 +57,8 @@ def test_a_first_budget_counts_what_runs_have_used_before() -> None:
     assert world.trials[2].wanted is Wanted.STOP
     world.close(2, "stopped")
     assert (
-        world.experiment.reason == "budget.slot_hours: all of 2 slot-hours is used, or kept for stopping what runs"
+        world.experiment.reason
+        == "budget.slot_hours: all of 2 slot-hours is used, or kept for stopping what runs"
     )
     assert replay(world.config, SEED, stored(world.journal)) is None
 
