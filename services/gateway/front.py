@@ -175,7 +175,6 @@ class Front:
             address=inputs.origin.address or None,
             join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
             body=inputs.body,
-            trace_id=telemetry.trace_id(),
             last_event_id=inputs.last_event_id,
             announce=inputs.announce,
             pen=self._pen(row, caller, request, inputs.origin),

@@ -1,8 +1,7 @@
 """Spans by OpenTelemetry, and the W3C `traceparent` that carries them through message headers."""
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -83,13 +82,43 @@ def shutdown() -> None:
     _recorder = None
 
 
-@contextmanager
+class Opened:
+    """Around what is recorded as a span. A class: a generator's `with` costs more than the span."""
+
+    __slots__ = ("_attributes", "_links", "_name", "_parent", "_span", "_token")
+
+    def __init__(
+        self,
+        name: str,
+        parent: Mapping[str, str] | None,
+        links: Sequence[Mapping[str, str]],
+        attributes: Mapping[str, Value],
+    ) -> None:
+        self._name = name
+        self._parent = parent
+        self._links = links
+        self._attributes = attributes
+
+    def __enter__(self) -> Span:
+        context = None if self._parent is None else extract(self._parent)
+        others = [Link(found) for found in map(_span_context, self._links) if found is not None]
+        self._span = _start(self._name, context, self._attributes, others)
+        self._token = contexts.attach(trace.set_span_in_context(self._span, context))
+        return self._span
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        if isinstance(error, Exception):
+            self._span.set_status(StatusCode.ERROR, f"{type(error).__name__}: {error}"[:300])
+        contexts.detach(self._token)
+        self._span.end()
+
+
 def span(
     name: str,
     parent: Mapping[str, str] | None = None,
     links: Sequence[Mapping[str, str]] = (),
     **attributes: Value,
-) -> Iterator[Span]:
+) -> Opened:
     """Record what happens inside as one span; an exception marks it as failed and goes on.
 
     Args:
@@ -98,19 +127,7 @@ def span(
         links: Headers of messages that it belongs to besides: the other traces of a batch, an earlier run.
         attributes: On the allow-list `ATTRIBUTES`; others are dropped.
     """
-    context = None if parent is None else extract(parent)
-    others = [Link(found) for found in map(_span_context, links) if found is not None]
-    started = _start(name, context, attributes, others)
-    token = contexts.attach(trace.set_span_in_context(started, context))
-    try:
-        yield started
-    except BaseException as error:
-        if isinstance(error, Exception):
-            started.set_status(StatusCode.ERROR, f"{type(error).__name__}: {error}"[:300])
-        raise
-    finally:
-        contexts.detach(token)
-        started.end()
+    return Opened(name, parent, links, attributes)
 
 
 def record(

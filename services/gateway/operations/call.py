@@ -145,7 +145,6 @@ class Call:
     """Where the call comes from, as the network says it."""
     join_token: str | None = field(default=None, repr=False)
     body: AsyncIterator[bytes] | None = None
-    trace_id: str | None = None
     last_event_id: str | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
     """Tells a stream's caller where it stands before the first item, so that a reconnect loses nothing."""

@@ -29,6 +29,7 @@ from services.gateway.operations.render_experiments import render_experiment_det
 from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import registry, submissions as store
+from shared import telemetry
 from shared.bus import Unit
 from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
@@ -187,7 +188,7 @@ def _values(
         "config_yaml": submission.config_yaml,
         "code_sha256": submission.code_sha256,
         "forked_from": submission.forked_from,
-        "trace_id": call.trace_id,
+        "trace_id": telemetry.trace_id(),
         "warnings": list(submission.warnings),
         "created_at": unit.now,
         "version": 0,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -221,7 +222,8 @@ class _Told:
 
     async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         trace_id = None if error is None else telemetry.trace_id()
-        self._leave(kind, error, trace)
+        self._figures.__exit__(kind, error, trace)
+        self._span.__exit__(kind, error, trace)
         if error is None or not isinstance(error, Exception) or isinstance(error, grpc.aio.AbortError):
             return
         request_id = new_id(self._front.doors.clock)
@@ -230,14 +232,6 @@ class _Told:
             error = Broken(f"the gateway failed: {type(error).__name__}")
         code, message, trailing = status_of(error, request_id, trace_id)
         await self._context.abort(code, message, (*trailing, *_trailing(self._row, {})))
-
-    def _leave(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        for part in (self._figures, self._span):
-            try:
-                part.__exit__(kind, error, trace)
-            except BaseException as same:
-                if same is not error:
-                    raise
 
 
 def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -251,6 +245,7 @@ def _last(lines: Mapping[str, list[str]], key: str) -> str | None:
     return lines[key][-1] if key in lines else None
 
 
+@lru_cache(maxsize=4096)
 def _address(peer: str) -> str:
     """The peer's address without its port, as the other protocol tells it."""
     kind, _, rest = peer.partition(":")
