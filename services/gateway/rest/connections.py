@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import structlog
 from aiohttp import web
 
+from services.gateway.core.buckets import LONGEST_S
+
 KEEP_ALIVE_S = 75.0
 """How long an idle connection waits for its next request."""
 _HANDSHAKE_S = 10.0
@@ -108,7 +110,7 @@ async def rested(request: web.Request) -> None:
 
 
 def slow_down(request: web.Request, wait_s: float) -> None:
-    """Says that the request came too fast, and that the next one may come after `wait_s`."""
+    """Says that the request came too fast: the next one is taken after `wait_s`, or ten seconds."""
     if isinstance(request.protocol, _Connection):
         request.protocol.slow_down(wait_s)
 
@@ -204,7 +206,7 @@ class _Connection(web.RequestHandler):
         await asyncio.sleep(self.rests_s)
 
     def slow_down(self, wait_s: float) -> None:
-        self._rests_until = self._clock.time() + max(wait_s, _REST_LEAST_S)
+        self._rests_until = self._clock.time() + min(max(wait_s, _REST_LEAST_S), LONGEST_S)
 
     def become_known(self) -> None:
         self.is_known = True
