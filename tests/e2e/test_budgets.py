@@ -17,7 +17,8 @@ SPACE: dict[str, object] = {
 def test_a_search_ends_within_its_slot_hours_with_the_best_so_far(platform: Platform) -> None:
     made = platform.create(RANDOM, hyperparameters=SPACE | {"steps": 8}, budget={"slot_hours": 0.02})
     ended = platform.completed(made)
-    assert str(ended.reason).startswith("budget.slot_hours: ")
+    reason = str(ended.reason)
+    assert reason.startswith("budget.slot_hours: ") and "of 0.02 slot-hours" in reason
     assert ended.best is not None
     assert ended.budget is not None and 0 < ended.budget.used_slot_hours <= 0.02
     assert 0 < len(platform.client.trials.list(made.number).all()) < 40
