@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from muster.errors import Transient
 from shared.ids import TenantId
 
-AT_ONCE = 16
+AT_ONCE = 8
 """A replica is one thread: of more requests at a time each is answered later, and none sooner."""
 LONGEST_S = 0.25
 """Who takes longer waits for somebody else, for a plan or for what a command came to, and takes nothing from the replica meanwhile."""
-_LEAST = 2
 ACTIVE_S = 1.0
 """Who has sent something so long ago counts as one who sends: its next request finds its part free."""
 
@@ -98,7 +97,7 @@ class FairShares:
         return bool(part.waiting) or now_s - part.came_s < self._active_s
 
     def _share(self) -> int:
-        return max(_LEAST, AT_ONCE // len(self._parts))
+        return max(1, AT_ONCE // len(self._parts))
 
     def _begin(self, part: _Part, now_s: float) -> Turn:
         turn = Turn(self, part, now_s)
