@@ -7,6 +7,9 @@ forty times to answer one request, beside a training that never waits (decision 
 import ctypes
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 SHORT_NS = 100_000
 """The least that Linux takes."""
@@ -41,3 +44,20 @@ def ask_slices(length_ns: int, niceness: int | None = None) -> None:
     size = ctypes.sizeof(_Attributes)
     asked = _Attributes(size=size, niceness=given, runtime_ns=length_ns)
     _LIBC.syscall(call, 0, ctypes.byref(asked), 0)
+
+
+@contextmanager
+def begun_to_give_way(niceness: int) -> Iterator[None]:
+    """Threads that are begun inside, by whatever library, give way to those of before, by so much more than they do."""
+    before = _threads()
+    yield
+    given = os.getpriority(os.PRIO_PROCESS, 0)
+    for thread in _threads() - before:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, thread, given + niceness)
+
+
+def _threads() -> set[int]:
+    """Of this process; none where the kernel shows none."""
+    tasks = Path("/proc/self/task")
+    return {int(thread.name) for thread in tasks.iterdir()} if tasks.exists() else set()

@@ -3,7 +3,9 @@
 Exemplars lead from a figure to a trace (in the OpenMetrics format only, which Prometheus asks for).
 """
 
+import math
 import time
+from dataclasses import dataclass
 from functools import lru_cache
 
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram, generate_latest
@@ -15,6 +17,8 @@ PLAIN_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text"
 
 _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_SLOW_S = 0.05
+_EXEMPLAR_EVERY_S = 1.0
 _OPERATIONS = Counter("muster_operations", "Operations done, by outcome", ["service", "operation", "outcome"])
 _SECONDS = Histogram(
     "muster_operation_seconds", "How long operations took", ["service", "operation"], buckets=_BUCKETS_S
@@ -53,14 +57,29 @@ def observed(service: str, operation: str) -> Observed:
     return Observed(service, operation)
 
 
+@dataclass(slots=True)
+class _Series:
+    """The figures of one operation with one outcome, and until when a quick success needs no exemplar: it has one that is new."""
+
+    count: Counter
+    duration: Histogram
+    shown_until_s: float = -math.inf
+
+
 def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
-    """Count one operation that was timed elsewhere; `outcome` is `ok` or the error's branch."""
-    trace = trace_id()
-    exemplar = {"trace_id": trace} if trace else None
-    count, duration = _series(service, operation, outcome)
+    """Count one operation that was timed elsewhere; `outcome` is `ok` or the error's branch.
+
+    What failed or was slow has an exemplar each, what went well and quickly one a second: nobody sees more, and it costs as much as the counting.
+    """
+    series, is_ok, now_s = _series(service, operation, outcome), outcome == "ok", time.monotonic()
+    exemplar = None
+    if not is_ok or seconds >= _SLOW_S or now_s >= series.shown_until_s:
+        trace = trace_id()
+        exemplar = {"trace_id": trace} if trace else None
+        series.shown_until_s = now_s + _EXEMPLAR_EVERY_S
     # What went well has its exemplar by its duration.
-    count.inc(exemplar=exemplar if outcome != "ok" else None)
-    duration.observe(seconds, exemplar=exemplar)
+    series.count.inc(exemplar=None if is_ok else exemplar)
+    series.duration.observe(seconds, exemplar=exemplar)
 
 
 def outbox_age(service: str, age_s: float) -> None:
@@ -92,6 +111,6 @@ def exposition(accept: str) -> tuple[bytes, str]:
 
 
 @lru_cache(maxsize=4096)
-def _series(service: str, operation: str, outcome: str) -> tuple[Counter, Histogram]:
+def _series(service: str, operation: str, outcome: str) -> _Series:
     """Looking labels up costs more than counting."""
-    return _OPERATIONS.labels(service, operation, outcome), _SECONDS.labels(service, operation)
+    return _Series(_OPERATIONS.labels(service, operation, outcome), _SECONDS.labels(service, operation))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,13 @@ class Standing:
 
     def headers(self) -> dict[str, str]:
         """The policy, and what is left of it: whole requests now, and the seconds until all of them are there again."""
-        quota, window_s = math.floor(self.rate.burst), math.ceil(self.rate.burst / self.rate.per_s)
         reset_s = math.ceil((self.rate.burst - self.tokens) / self.rate.per_s)
         return {
-            "RateLimit-Policy": f'"{self.name}";q={quota};w={window_s}',
+            "RateLimit-Policy": _policy(self.name, self.rate.per_s, self.rate.burst),
             "RateLimit": f'"{self.name}";r={max(0, math.floor(self.tokens))};t={max(0, reset_s)}',
         }
+
+
+@lru_cache(maxsize=1024)
+def _policy(name: str, per_s: float, burst: float) -> str:
+    return f'"{name}";q={math.floor(burst)};w={math.ceil(burst / per_s)}'

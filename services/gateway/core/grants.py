@@ -1,7 +1,7 @@
 """Who holds which permission where: roles that were given on places, added up."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from services.gateway.core.permissions import (
@@ -76,6 +76,10 @@ class Grants:
     """Each permission that is held, with the places where it is."""
 
     held: Mapping[Permission, frozenset[Place]]
+    _narrowed: dict[Permission | Access, Mapping[str, str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What `within` has found: it is asked for by every call of a caller who is remembered."""
 
     def holds(self, permission: Permission, place: Place | None = None) -> bool:
         """True when it is held at `place`; without one, when it is held anywhere."""
@@ -122,6 +126,13 @@ def add_up(bindings: Iterable[Binding], scope: Permissions | None = None) -> Gra
 
 def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
+    found = grants._narrowed.get(needed)
+    if found is None:
+        found = grants._narrowed[needed] = _narrow(grants, needed)
+    return found
+
+
+def _narrow(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     asked = {
         "experiments": Permission.EXPERIMENT_READ,
         "models": Permission.MODEL_READ,

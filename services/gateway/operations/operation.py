@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import StrEnum
-from functools import cache
+from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 from services.gateway.api.base import Request, Resource
@@ -68,9 +68,9 @@ class Retirement:
 Handler = Callable[[Call, Req], Awaitable[Res]] | Callable[[Call, Req], AsyncIterator[Res]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation(Generic[Req, Res]):
-    """One row of the table: whatever REST, gRPC, OpenAPI and the proto file know of it."""
+    """One row of the table: whatever REST, gRPC, OpenAPI and the proto file know of it. What follows from it is found once: each request asks."""
 
     name: str
     verb: Verb
@@ -110,29 +110,29 @@ class Operation(Generic[Req, Res]):
         if unknown:
             raise ValueError(f"{self.path} names {sorted(unknown)}, which {self.request.__name__} has not")
 
-    @property
+    @cached_property
     def path_fields(self) -> tuple[str, ...]:
         """The request's fields that stand in the path."""
-        return _named_in(self.path)
+        return tuple(_PLACES.findall(self.path))
 
-    @property
+    @cached_property
     def audits(self) -> Audited:
         """What of it stands in the audit log, as the row says or its idempotency suggests."""
         if self.audited is not None:
             return self.audited
         return Audited.NEVER if self.idempotent is Idempotency.SAFE else Audited.CHANGE
 
-    @property
+    @cached_property
     def has_effect(self) -> bool:
         """True where it may change something."""
         return self.idempotent is not Idempotency.SAFE
 
-    @property
+    @cached_property
     def is_tagged(self) -> bool:
         """True where the answer has an entity tag."""
         return self.stream is None and (self.verb == "GET" or (self.conditional and self.verb != "DELETE"))
 
-    @property
+    @cached_property
     def is_masked(self) -> bool:
         """True where callers may say which fields they want to be shown."""
         return self.stream is None and self.verb == "GET"
@@ -147,7 +147,7 @@ class Operation(Generic[Req, Res]):
         """The first line of the handler's docstring."""
         return (self.handler.__doc__ or self.name).strip().splitlines()[0]
 
-    @property
+    @cached_property
     def rate_class(self) -> RateClass:
         """The row's rate class, or the one that its verb and stream suggest."""
         if self.rate is not None:
@@ -155,9 +155,3 @@ class Operation(Generic[Req, Res]):
         if self.stream == "server":
             return RateClass.STREAM
         return RateClass.READ if self.verb == "GET" else RateClass.WRITE
-
-
-@cache
-def _named_in(path: str) -> tuple[str, ...]:
-    """Asked for by each request; there are as many paths as operations."""
-    return tuple(_PLACES.findall(path))

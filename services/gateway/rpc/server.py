@@ -1,7 +1,7 @@
 """gRPC: every row of the table as a method, with reflection and health beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
@@ -63,6 +63,8 @@ MethodHandler = Any
 Context = Any
 """grpc.aio.ServicerContext, whose stubs are generic in what we do not use."""
 
+Metadata = Sequence[tuple[str, str]]
+
 
 class Rpc:
     """Serves the operations over gRPC."""
@@ -71,6 +73,7 @@ class Rpc:
         self._front = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
+        self._is_encrypted = False
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
     def server(
@@ -80,6 +83,7 @@ class Rpc:
         credentials: grpc.ServerCredentials | None = None,
     ) -> tuple[grpc.aio.Server, int]:
         """A server that is not started yet, and its port."""
+        self._is_encrypted = credentials is not None
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
         methods = {row.name: self.method(row) for row in operations}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(FULL_NAME, methods),))
@@ -114,11 +118,12 @@ class Rpc:
 
         async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
-                inputs = self._inputs(context)
+                metadata = _metadata(context)
+                inputs = self._inputs(context, metadata)
                 caller, turn = await self._admit(row, inputs, message)
                 with turn:
                     request = self._read(row, message)
-                    mask = _mask(row, context)
+                    mask = _mask(row, metadata)
                     try:
                         found = await self._front.call(row, caller, request, inputs, context.time_remaining())
                     except StillWorking as error:
@@ -141,7 +146,7 @@ class Rpc:
                 await context.send_initial_metadata(((LAST_EVENT_ID, position),))
 
             async with _Told(self._front, row, context):
-                inputs = self._inputs(context, announce=announce)
+                inputs = self._inputs(context, _metadata(context), announce=announce)
                 caller, turn = await self._admit(row, inputs, message)
                 with turn:
                     context.set_trailing_metadata(_trailing(row, {}))
@@ -155,7 +160,7 @@ class Rpc:
     def _upload(self, row: Operation[Any, Any]) -> Callable[[AsyncIterator[Message], Context], Any]:
         async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
             async with _Told(self._front, row, context):
-                inputs = self._inputs(context)
+                inputs = self._inputs(context, _metadata(context))
                 caller, turn = await self._admit(row, inputs)
                 with turn:
                     iterator = aiter(messages)
@@ -178,26 +183,25 @@ class Rpc:
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
         return await self._front.admit(row, inputs.presented, inputs.origin, named)
 
-    def _inputs(self, context: Context, **more: Any) -> Inputs:
-        lines: dict[str, list[str]] = {}
-        for key, value in context.invocation_metadata() or ():
-            if isinstance(value, str):
-                lines.setdefault(key, []).append(value)
-        bearers = map(read_bearer, lines.get("authorization", ()))
+    def _inputs(self, context: Context, metadata: Metadata, **more: Any) -> Inputs:
+        last, bearer = dict(metadata), None
+        if "authorization" in last:
+            bearers = (read_bearer(value) for key, value in metadata if key == "authorization")
+            bearer = next((one for one in bearers if one), None)
         return Inputs(
-            bearer=next((bearer for bearer in bearers if bearer), None),
-            certificates=_certificates(context),
-            idempotency_key=_last(lines, "idempotency-key"),
-            if_match=_last(lines, "if-match"),
-            last_event_id=_last(lines, LAST_EVENT_ID),
-            origin=self._origin(context.peer(), lines),
+            bearer=bearer,
+            certificates=_certificates(context) if self._is_encrypted else (),
+            idempotency_key=last.get("idempotency-key"),
+            if_match=last.get("if-match"),
+            last_event_id=last.get(LAST_EVENT_ID),
+            origin=Origin("grpc", self._sender(context.peer(), metadata), last.get("user-agent", "")),
             **more,
         )
 
-    def _origin(self, peer: str, lines: Mapping[str, list[str]]) -> Origin:
-        said = [lines.get(name.lower(), []) for name in self._proxies.names]
-        address = sender_of(self._proxies, _address(peer), False, said).address
-        return Origin("grpc", address, _last(lines, "user-agent") or "")
+    def _sender(self, peer: str, metadata: Metadata) -> str:
+        names = self._proxies.names if self._proxies.networks else ()
+        said = [[value for key, value in metadata if key == name.lower()] for name in names]
+        return sender_of(self._proxies, _address(peer), False, said).address
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, readable(message)))
@@ -241,8 +245,9 @@ def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[
     return tuple((key.lower(), value) for key, value in told.items())
 
 
-def _last(lines: Mapping[str, list[str]], key: str) -> str | None:
-    return lines[key][-1] if key in lines else None
+def _metadata(context: Context) -> Metadata:
+    """What the call brings in texts, in its order. The library makes it anew whenever it is asked."""
+    return [(key, value) for key, value in context.invocation_metadata() or () if isinstance(value, str)]
 
 
 @lru_cache(maxsize=4096)
@@ -252,14 +257,10 @@ def _address(peer: str) -> str:
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
-def _mask(row: Operation[Any, Any], context: Context) -> Include | None:
+def _mask(row: Operation[Any, Any], metadata: Metadata) -> Include | None:
     """Which fields of the answer are asked for; None: all."""
-    if not row.is_masked:
-        return None
-    for key, value in context.invocation_metadata() or ():
-        if key == FIELDS and isinstance(value, str):
-            return read_mask(value, row.response)
-    return None
+    asked = next((value for key, value in metadata if key == FIELDS), None) if row.is_masked else None
+    return None if asked is None else read_mask(asked, row.response)
 
 
 def _certificates(context: Context) -> tuple[str, ...]:

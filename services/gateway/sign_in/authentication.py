@@ -1,5 +1,7 @@
 """From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: remembered for a moment, refused the same way whatever is wrong."""
 
+import hashlib
+import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,6 +77,7 @@ class Authenticator:
         self._clock = clock
         self._providers = providers
         self._certificates = certificates
+        self._fingerprint_key = secrets.token_bytes(32)
         self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._looking_up: Together[bytes, _Remembered] = Together()
 
@@ -85,22 +88,28 @@ class Authenticator:
             text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
         if text is None:
             raise Unauthenticated("no_token")
-        hashed = hash_token(self._pepper, text)
-        known, now_s = self._known.get(hashed), self._clock.monotonic()
+        fingerprint = self._fingerprint(text)
+        known, now_s = self._known.get(fingerprint), self._clock.monotonic()
         if known is None or known.until_s <= now_s:
-            known = await self._looking_up.once(hashed, lambda: self._known_anew(shown.bearer, text, hashed))
+            known = await self._looking_up.once(
+                fingerprint, lambda: self._known_anew(shown.bearer, text, fingerprint)
+            )
         elif known.until_s <= now_s + AHEAD_S:
-            self._looking_up.begin(hashed, lambda: self._known_anew(shown.bearer, text, hashed))
+            self._looking_up.begin(fingerprint, lambda: self._known_anew(shown.bearer, text, fingerprint))
         expires_at = known.caller.expires_at
         if expires_at is not None and expires_at <= self._clock.now():
             caller = known.caller
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
         return known.caller
 
-    async def _known_anew(self, bearer: str | None, text: str, hashed: bytes) -> _Remembered:
-        caller = await self._look_up(bearer, text, hashed)
+    def _fingerprint(self, text: str) -> bytes:
+        """By what a caller is remembered, so that no token lies in memory: of this process alone, and a third of the stored hash's time."""
+        return hashlib.blake2b(text.encode(), key=self._fingerprint_key, digest_size=32).digest()
+
+    async def _known_anew(self, bearer: str | None, text: str, fingerprint: bytes) -> _Remembered:
+        caller = await self._look_up(bearer, text, hash_token(self._pepper, text))
         known = _Remembered(caller, self._clock.monotonic() + REMEMBERED_S)
-        self._remember(hashed, known)
+        self._remember(fingerprint, known)
         return known
 
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
@@ -198,9 +207,9 @@ class Authenticator:
             expires_at=expires_at,
         )
 
-    def _remember(self, hashed: bytes, known: _Remembered) -> None:
-        self._known[hashed] = known
-        self._known.move_to_end(hashed)
+    def _remember(self, fingerprint: bytes, known: _Remembered) -> None:
+        self._known[fingerprint] = known
+        self._known.move_to_end(fingerprint)
         if len(self._known) > _MOST:
             self._known.popitem(last=False)
 

@@ -1,13 +1,15 @@
 """Servers and services are let in soon, for a short while each time; what a worker starts, and what gives way, is not."""
 
+import os
 import platform
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from deploy.embedded.processes import Command, run_to_end
-from shared.slices import SHORT_NS
+from shared.slices import SHORT_NS, begun_to_give_way
 
 _OWN = """
 import ctypes, sys
@@ -37,3 +39,17 @@ def test_who_serves_takes_short_slices_and_what_it_starts_can_have_the_usual(tmp
         pytest.skip("this kernel lets nobody choose: it is older than 6.12")
     assert serving == SHORT_NS < usual
     assert slices_of(tmp_path, 5) == [usual, usual]
+
+
+def test_threads_that_are_begun_to_give_way_do_and_the_others_do_not() -> None:
+    ended = threading.Event()
+    before, begun = (threading.Thread(target=ended.wait, daemon=True) for _ in range(2))
+    before.start()
+    try:
+        with begun_to_give_way(3):
+            begun.start()
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        found = [os.getpriority(os.PRIO_PROCESS, thread.native_id or 0) for thread in (before, begun)]
+        assert found == [own, own + 3]
+    finally:
+        ended.set()

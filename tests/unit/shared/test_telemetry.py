@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -126,6 +127,22 @@ def test_outcomes_are_counted_with_the_trace_as_exemplar(traces: Path) -> None:
     assert 'muster_operations_total{operation="ask",outcome="ok",service="tester"} 1.0' in text
     assert 'muster_operations_total{operation="ask",outcome="transient",service="tester"} 1.0' in text
     assert f'trace_id="{trace}"' in text
+
+
+def exemplars_of(operation: str) -> list[str]:
+    """The traces that are shown beside an operation's durations."""
+    text = metrics.exposition("application/openmetrics-text")[0].decode()
+    lines = [line for line in text.splitlines() if f'operation="{operation}"' in line and "_bucket" in line]
+    return [found[1] for line in lines if (found := re.search(r'trace_id="([0-9a-f]+)"', line))]
+
+
+def test_what_was_slow_has_its_exemplar_and_of_what_was_quick_one_is_enough(traces: Path) -> None:
+    seen = []
+    for seconds in (0.002, 0.004, 0.2):
+        with telemetry.span("poll"):
+            metrics.observe("tester", "poll", "ok", seconds)
+            seen.append(telemetry.trace_id())
+    assert exemplars_of("poll") == [seen[0], seen[2]]
 
 
 def test_ages_are_shown_to_a_plain_reader_too() -> None:
