@@ -59,11 +59,19 @@ def observed(service: str, operation: str) -> Observed:
 
 @dataclass(slots=True)
 class _Series:
-    """The figures of one operation with one outcome, and until when a quick success needs no exemplar: it has one that is new."""
+    """The figures of one operation with one outcome, and when its next quick success has an exemplar."""
 
     count: Counter
     duration: Histogram
-    shown_until_s: float = -math.inf
+    _due_s: float = -math.inf
+
+    def is_due(self) -> bool:
+        """Whether a quick success has an exemplar now; the next has one a second later."""
+        now_s = time.monotonic()
+        if now_s < self._due_s:
+            return False
+        self._due_s = now_s + _EXEMPLAR_EVERY_S
+        return True
 
 
 def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
@@ -71,12 +79,11 @@ def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
 
     What failed or was slow has an exemplar each, what went well and quickly one a second: nobody sees more, and it costs as much as the counting.
     """
-    series, is_ok, now_s = _series(service, operation, outcome), outcome == "ok", time.monotonic()
+    series, is_ok = _series(service, operation, outcome), outcome == "ok"
     exemplar = None
-    if not is_ok or seconds >= _SLOW_S or now_s >= series.shown_until_s:
+    if not is_ok or seconds >= _SLOW_S or series.is_due():
         trace = trace_id()
         exemplar = {"trace_id": trace} if trace else None
-        series.shown_until_s = now_s + _EXEMPLAR_EVERY_S
     # What went well has its exemplar by its duration.
     series.count.inc(exemplar=None if is_ok else exemplar)
     series.duration.observe(seconds, exemplar=exemplar)

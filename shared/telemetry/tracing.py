@@ -101,11 +101,7 @@ class Opened:
 
     def __enter__(self) -> Span:
         context = None if self._parent is None else extract(self._parent)
-        others = (
-            [Link(found) for found in map(_span_context, self._links) if found is not None]
-            if self._links
-            else ()
-        )
+        others = [Link(found) for found in map(_span_context, self._links) if found is not None]
         self._span = _start(self._name, context, self._attributes, others)
         self._token = contexts.attach(trace.set_span_in_context(self._span, context))
         return self._span
@@ -214,8 +210,7 @@ def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
 
 
 def _span_context(headers: Mapping[str, str]) -> SpanContext | None:
-    given = headers.get(TRACEPARENT)
-    found = None if given is None else _TRACEPARENT.fullmatch(given)
+    found = _TRACEPARENT.fullmatch(headers.get(TRACEPARENT, ""))
     if found is None:
         return None
     context = SpanContext(

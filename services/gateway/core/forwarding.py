@@ -75,7 +75,7 @@ def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Se
         Rejected: a proxy of the site passes on what cannot be read.
     """
     address, plain = _read_peer(peer)
-    if not proxies.networks or address is None or not is_named(address, proxies.networks):
+    if address is None or not is_named(address, proxies.networks):
         return Sender(plain, is_secure)
     for hop in _hops(proxies, headers):
         if hop.scheme:

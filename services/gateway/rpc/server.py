@@ -73,7 +73,6 @@ class Rpc:
         self._front = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
-        self._is_encrypted = False
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
     def server(
@@ -83,7 +82,6 @@ class Rpc:
         credentials: grpc.ServerCredentials | None = None,
     ) -> tuple[grpc.aio.Server, int]:
         """A server that is not started yet, and its port."""
-        self._is_encrypted = credentials is not None
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
         methods = {row.name: self.method(row) for row in operations}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(FULL_NAME, methods),))
@@ -190,7 +188,7 @@ class Rpc:
             bearer = next((one for one in bearers if one), None)
         return Inputs(
             bearer=bearer,
-            certificates=_certificates(context) if self._is_encrypted else (),
+            certificates=_certificates(context),
             idempotency_key=last.get("idempotency-key"),
             if_match=last.get("if-match"),
             last_event_id=last.get(LAST_EVENT_ID),
