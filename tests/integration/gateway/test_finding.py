@@ -1,6 +1,7 @@
 """Experiments are found by their labels and by what their names contain: all that have it and no other, whatever is in the text, and whoever looks; trials by how they stand."""
 
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import httpx
@@ -27,6 +28,16 @@ NAMES = [
     "ünï",
     "Digits",
 ]
+
+_OTHER_COLUMNS = (
+    "SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns WHERE table_schema = 'gateway'"
+    " AND table_name = 'experiment' AND column_name NOT IN ('id', 'number')"
+)
+_COPIES = (
+    "INSERT INTO gateway.experiment (id, number, {others}) SELECT gen_random_uuid(), number + n, {others}"
+    " FROM gateway.experiment, generate_series(1, $2::int) n WHERE tenant = $1"
+)
+_PAGE = "SELECT id FROM gateway.experiment WHERE archived = false AND deleting IS false ORDER BY number DESC LIMIT 51"
 
 
 async def listed(client: httpx.AsyncClient, **query: Any) -> list[str]:
@@ -105,6 +116,33 @@ async def test_another_name_is_found_whoever_writes_it_and_what_is_deleted_is_no
         assert await connection.fetchval(left, owner) == 0
     finally:
         await connection.close()
+
+
+async def test_a_page_of_many_reads_no_more_than_the_page(
+    tenant: httpx.AsyncClient, postgres: TestDatabase
+) -> None:
+    """Whoever sees everything: the planner once took the policy to hide all but one in two hundred, and read every experiment for each page."""
+    await post(tenant, "/v1/experiments", config_yaml=config(), name="first")
+    owner = (await tenant.get("/v1/me")).json()["tenant"]
+    system = await asyncpg.connect(postgres.urls["gateway"].system)
+    try:
+        names = await system.fetchval(_OTHER_COLUMNS)
+        await system.execute(_COPIES.format(others=names), owner, 3_000)
+    finally:
+        await system.close()
+    keeper = await asyncpg.connect(postgres.urls["gateway"].owner)
+    try:
+        await keeper.execute("ANALYZE gateway.experiment")
+    finally:
+        await keeper.close()
+    looking = await asyncpg.connect(postgres.urls["gateway"].tenant)
+    try:
+        await looking.execute(f"SET muster.tenant = '{UUID(owner).hex}'")
+        lines = [row[0] for row in await looking.fetch(f"EXPLAIN (ANALYZE) {_PAGE}")]
+    finally:
+        await looking.close()
+    (scan,) = (line for line in lines if " on experiment " in line)
+    assert "Index Scan Backward" in scan and "rows=51" in scan.split("actual")[1], lines
 
 
 async def test_trials_are_listed_by_where_they_stand(api: httpx.AsyncClient, others: Others) -> None:
