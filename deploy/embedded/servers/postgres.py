@@ -45,6 +45,7 @@ _SETTINGS: dict[str, str] = {
     "max_parallel_workers_per_gather": "0",
     "max_worker_processes": "4",
     "autovacuum_max_workers": "2",
+    "autovacuum_naptime": "15s",
     "max_wal_senders": "0",
     "wal_level": "minimal",
     "timezone": "UTC",
