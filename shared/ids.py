@@ -6,6 +6,7 @@ looks ids up two hundred times for each placement, which took a tenth of its tim
 
 import os
 import uuid
+from datetime import UTC, datetime, timedelta
 from hashlib import sha1
 from typing import NewType
 from uuid import UUID
@@ -26,6 +27,8 @@ InstanceId = NewType("InstanceId", UUID)
 WorkerId = NewType("WorkerId", str)
 PoolName = NewType("PoolName", str)
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _NAMESPACE = UUID("6d757374-6572-5000-8000-000000000000")
 DEFAULT_TENANT = TenantId(uuid.uuid5(_NAMESPACE, "tenant:default"))
 SITE = TenantId(uuid.uuid5(_NAMESPACE, "tenant:site"))
@@ -40,7 +43,9 @@ def id_of(value: int) -> UUID:
 
 def new_id(clock: Clock) -> UUID:
     """A UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits; ids made later sort later."""
-    milliseconds = int(clock.now().timestamp() * 1000)
+    milliseconds = (
+        clock.now() - _EPOCH
+    ) // _MILLISECOND  # exact: of a float's product two of them may be one
     random = int.from_bytes(os.urandom(10), "big")  # six bits of it give way to version and variant
     return _versioned((milliseconds & (1 << 48) - 1) << 80 | random, 7)
 

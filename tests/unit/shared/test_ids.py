@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid5
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from shared.ids import DEFAULT_TENANT, SITE, WorkerId, derived_id, new_id, subject_token
 
@@ -21,6 +21,7 @@ class At:
 
 
 @given(st.integers(0, 200 * 365 * 86_400_000), st.integers(1, 10**9))
+@example(137_438_953_471, 1)  # as seconds in a float, times a thousand, both are one
 def test_an_id_made_later_sorts_later_and_is_a_version_7(since_ms: int, later_ms: int) -> None:
     now = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(milliseconds=since_ms)
     first, second = new_id(At(now)), new_id(At(now + timedelta(milliseconds=later_ms)))
