@@ -14,13 +14,14 @@ import asyncpg
 from asyncpg import PostgresError
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from shared.driver import driver_of
 from shared.engines import driver_url, make_engine
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
 from shared.looks import READ_ONLY, Looks, settings_of
+from shared.pool import Pool
 from shared.settings import PostgresSettings
 
 _DISK_FULL = "53100"
@@ -39,13 +40,11 @@ class Database:
     """Opens transactions as the tenant's role or as the system role. Driver trouble becomes Transient."""
 
     def __init__(self, settings: PostgresSettings, service: str) -> None:
-        self._tenant = make_engine(settings.tenant_url.get_secret_value(), settings.pool_size, service)
-        self._system = make_engine(settings.system_url.get_secret_value(), settings.pool_size, service)
-        self._single = self._system.execution_options(isolation_level="AUTOCOMMIT")
-        looking = make_engine(settings.tenant_url.get_secret_value(), settings.pool_size, service, READ_ONLY)
-        self._looking, self._looks = looking, Looks(looking)
-        saying = make_engine(settings.tenant_url.get_secret_value(), settings.pool_size, service)
-        self._saying, self._sayings = saying, Looks(saying)
+        tenant, system = settings.tenant_url.get_secret_value(), settings.system_url.get_secret_value()
+        self._tenant = Pool(make_engine(tenant, service), settings.pool_size)
+        self._system = Pool(make_engine(system, service), settings.pool_size)
+        self._looks = Looks(Pool(make_engine(tenant, service, READ_ONLY), settings.pool_size))
+        self._sayings = Looks(Pool(make_engine(tenant, service), settings.pool_size))
 
     @asynccontextmanager
     async def tenant(
@@ -98,14 +97,12 @@ class Database:
     @asynccontextmanager
     async def system_statements(self) -> AsyncIterator[AsyncConnection]:
         """The system role without a transaction around: each statement is one, at a third of the round trips of `system`."""
-        async with translated(), self._single.connect() as connection:
+        async with translated(), self._system.lent() as connection:
             yield connection
 
     async def close(self) -> None:
-        await self._tenant.dispose()
-        await self._looking.dispose()
-        await self._saying.dispose()
-        await self._system.dispose()
+        for kind in (self._tenant, self._looks, self._sayings, self._system):
+            await kind.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -226,9 +223,9 @@ def remember_entities(op: Any, schema: str) -> None:
 
 
 @asynccontextmanager
-async def _transaction(engine: AsyncEngine, begin: str) -> AsyncIterator[AsyncConnection]:
+async def _transaction(pool: Pool, begin: str) -> AsyncIterator[AsyncConnection]:
     """A transaction begun with these words; SQLAlchemy itself begins none."""
-    async with translated(), engine.connect() as connection:
+    async with translated(), pool.lent() as connection:
         driver = driver_of(connection)
         try:
             await driver.execute(begin)
@@ -236,10 +233,6 @@ async def _transaction(engine: AsyncEngine, begin: str) -> AsyncIterator[AsyncCo
             await driver.execute("COMMIT")
         except Exception:
             await _roll_back(driver)
-            raise
-        except BaseException:
-            # Cancelled, perhaps because Postgres hangs: nothing more is waited for, and nothing left half done.
-            driver.terminate()
             raise
 
 

@@ -1,6 +1,6 @@
 """Statements without a transaction around: what a connection may see stands in its session, and is said anew only where the last was another's.
 
-Neighbour: `db`, whose pools these connections are of. Those for looks are told by Postgres itself to change nothing.
+Neighbours: `pool`, which prefers a connection that was told the same; `db`. Those for looks are told by Postgres itself to change nothing.
 """
 
 import re
@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.driver import driver_of
+from shared.pool import Pool
 
 READ_ONLY = {"default_transaction_read_only": "on"}
 _VALUE = re.compile(r"[0-9a-f,/-]*")
@@ -33,24 +34,19 @@ def settings_of(view: Mapping[str, str], scope: str) -> str:
 class Looks:
     """Opens connections that see one view each, and remembers of each which."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
         self._views: WeakKeyDictionary[Any, Mapping[str, str]] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def of(self, view: Mapping[str, str]) -> AsyncIterator[AsyncConnection]:
         """A connection on which each statement is a transaction by itself that sees `view` (settings by name)."""
-        async with self._engine.connect() as connection:
-            driver = driver_of(connection)
-            try:
-                await self._show(driver, view)
-                yield connection
-            except Exception:
-                raise
-            except BaseException:
-                # Cancelled, perhaps because Postgres hangs: nothing more is waited for.
-                driver.terminate()
-                raise
+        async with self._pool.lent(lambda one: self._views.get(driver_of(one)) == view) as connection:
+            await self._show(driver_of(connection), view)
+            yield connection
+
+    async def close(self) -> None:
+        await self._pool.close()
 
     async def _show(self, driver: Any, view: Mapping[str, str]) -> None:
         # Taken out before it is set: of what fails in between nothing is known, and all is said again.
