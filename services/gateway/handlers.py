@@ -110,7 +110,10 @@ class Projections:
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
         """What experiments have in the queue, for lists and for whoever waits for a change."""
-        _, told = self._begin(unit)
+        tenant, told = self._begin(unit)
+        answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
+        if answers:
+            unit.then(partial(self.feed.answered, tenant, answers))
         for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             told.append(

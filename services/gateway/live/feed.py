@@ -5,7 +5,7 @@ A wake is a hint. Who waits reads the table from its own position, and does so o
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
 from uuid import UUID
@@ -16,7 +16,7 @@ from muster.errors import MusterError, Transient
 from services.gateway.core.changes import Changes
 from shared.bus import Bus
 from shared.ids import TenantId
-from shared.messages.base import Hint
+from shared.messages.base import Event, Hint
 
 View = tuple[TenantId, frozenset[tuple[str, str]]]
 """Whose things, and what row-level security leaves of them."""
@@ -44,6 +44,13 @@ class Waiter:
         self._changed = asyncio.Event()
         self._ended = False
         self._hinted: set[UUID] = set()
+        self.answer: Event | None = None
+        """What the owner said to the operation that is waited for, where this replica has projected it."""
+
+    def take(self, answers: Mapping[UUID, Event]) -> None:
+        """Keeps the answer to the operation that is waited for, if it is among these."""
+        for operation_id in (self._about or frozenset()) & answers.keys():
+            self.answer = answers[operation_id]
 
     def hear(self, about: Collection[UUID] | None) -> None:
         """Wakes who waits, unless the change is of other things than they wait for; None: perhaps of any."""
@@ -143,11 +150,17 @@ class Feed:
         if about is not None and len(about) > _MOST_ABOUT:
             about = None
         self._wake(tenant, about)
+        await asyncio.sleep(0)  # who waits here goes on before the others are told
         named = None if about is None else tuple(about)
         try:
             await self._bus.hint(Hint(entity=_ENTITY, id=tenant, cursor=position, about=named), tenant)
         except MusterError as error:
             _log.debug("a hint was not sent", error=str(error))
+
+    async def answered(self, tenant: TenantId, answers: Mapping[UUID, Event]) -> None:
+        """Hands owners' answers, by their operations, to those who wait for them here: they need not look. `changed` wakes them."""
+        for waiter in self._waiters.get(tenant, ()):
+            waiter.take(answers)
 
     def end(self) -> None:
         """Sends whoever waits here away: streams are taken up again at another replica, or at the next start."""

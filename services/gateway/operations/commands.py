@@ -15,7 +15,7 @@ from services.gateway.operations.once import Claimed, claim, forget, remember
 from services.gateway.operations.preconditions import OVERTAKEN, overtaken
 from services.gateway.store.events import feed_end, find_told, load_refusal
 from shared.ids import TenantId, new_id
-from shared.messages.base import Command
+from shared.messages.base import Command, Event
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
@@ -65,6 +65,7 @@ async def wait_for(
     sent_for: TenantId | None = None,
     about: UUID | None = None,
     is_new: bool = False,
+    answered: Callable[[Event], T] | None = None,
 ) -> T | None:
     """What `look` finds once the command has worked; None when no answer came within the time for it.
 
@@ -72,6 +73,7 @@ async def wait_for(
         sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
         about: the experiment that it changes; None: perhaps any.
         is_new: it was sent just now, so that nothing can be found yet.
+        answered: what the owner's answer says that `look` would find, where this replica has projected it itself; None: it is looked for.
 
     Raises:
         MusterError: the owner refused.
@@ -84,6 +86,8 @@ async def wait_for(
         if is_new:
             await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
         while True:
+            if answered is not None and waiter.answer is not None:
+                return answered(waiter.answer)
             async with call.doors.database.looking(tenant) as connection:
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)

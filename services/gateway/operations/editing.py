@@ -1,5 +1,6 @@
 """Changing an experiment's part in the queue: a command to the scheduler, whose answer is waited for."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.api.experiments import EditExperimentRequest, ExperimentDetail
-from services.gateway.core.policies import Asked, check_asked, check_kept
+from services.gateway.core.policies import Asked, Policy, check_asked, check_kept
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.deferring import deferred
@@ -15,10 +16,12 @@ from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_experiments import render_experiment_detail
-from services.gateway.operations.shaping import load_policies
 from services.gateway.store import experiments as store
 from services.gateway.store.events import was_told
+from services.gateway.store.policies import read_policies
+from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.base import Event
 from shared.messages.queue import EditExperiment
 
 TOLD = "rank"
@@ -29,8 +32,9 @@ _CLOCKS_APART = timedelta(minutes=1)
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
     """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
-    row = await find_experiment(call, request.experiment)
-    check_unchanged(call, render_experiment_detail(row))
+    row = await find_experiment(call, request.experiment, store.load_held)
+    before = render_experiment_detail(row)
+    check_unchanged(call, before)
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:
@@ -43,7 +47,9 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         if cap in changes and f"no_{cap}" in changes:
             message = f"{cap} is given and taken away at once"
             raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
-    await _check_policies(call, row, request)
+    _check_policies(read_policies(row.policies or ()), request)
+    if row.rank is None:
+        row = await _queued(call, row)
     command = EditExperiment(
         operation_id=new_id(call.doors.clock),
         experiment_id=ExperimentId(row.id),
@@ -71,12 +77,14 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
             return None
         return await store.load_experiment(connection, row.id)
 
-    if row.rank is None:
-        await _queued(call, row)
-    call.note(before=render_experiment_detail(row))
+    def answered(told: Event) -> Any:
+        """The experiment as it was found, with what the scheduler made of its part."""
+        return Found({**vars(row), "rank": told.model_dump(mode="json")})
+
+    call.note(before=before)
     await send(call, command)
     try:
-        found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True)
+        found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True, answered=answered)
     except NotFound:
         raise Conflict(
             "not_queued",
@@ -89,19 +97,18 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     return render_experiment_detail(found)
 
 
-async def _check_policies(call: Call, row: Any, request: EditExperimentRequest) -> None:
+def _check_policies(policies: Sequence[Policy], request: EditExperimentRequest) -> None:
     """Raises Rejected for more than the policies of its workspace allow, as if it were submitted so."""
-    policies = await load_policies(call, row.workspace)
     check_asked(policies, Asked(priority=request.priority, max_slots=request.max_slots))
     if request.no_max_slots:
         check_kept(policies)
 
 
-async def _queued(call: Call, row: Any) -> None:
-    """Waits a moment for the experiment's first request: a change that came before it would find nothing to change."""
+async def _queued(call: Call, row: Any) -> Any:
+    """The experiment once its first request is known, which is waited for a moment: a change that came before it would find nothing to change."""
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
         return now if now is not None and now.rank is not None else None
 
-    await wait_for(call, row.id, look, about=row.id)
+    return await wait_for(call, row.id, look, about=row.id) or row

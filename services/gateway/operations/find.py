@@ -1,6 +1,7 @@
 """From what stands in a path to what it names, within the caller's tenant; everything else was not found."""
 
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ _TRIAL = re.compile(r"([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 Row = Any
+Load = Callable[[AsyncConnection, int | UUID], Awaitable[Row | None]]
 
 
 def parse_uuid(text: str) -> UUID | None:
@@ -23,20 +25,26 @@ def parse_uuid(text: str) -> UUID | None:
     return UUID(text) if _UUID.fullmatch(text.lower()) else None
 
 
-async def find_experiment(call: Call, reference: str) -> Row:
-    """Raises NotFound."""
+async def find_experiment(call: Call, reference: str, load: Load = store.load_experiment) -> Row:
+    """Raises NotFound.
+
+    Args:
+        load: what is read of it, by its number or id.
+    """
     async with call.connection() as connection:
-        row = await experiment_in(connection, reference)
+        row = await experiment_in(connection, reference, load)
     call.note(entity=f"experiment/{row.number}")
     if row.deleting and call.pen is not None:
         raise Conflict("experiment_deleting", f"experiment {row.number} is being deleted")
     return row
 
 
-async def experiment_in(connection: AsyncConnection, reference: str) -> Row:
+async def experiment_in(
+    connection: AsyncConnection, reference: str, load: Load = store.load_experiment
+) -> Row:
     """`find_experiment` within a transaction."""
     key: int | UUID | None = int(reference) if _NUMBER.fullmatch(reference) else parse_uuid(reference)
-    row = await store.load_experiment(connection, key) if key is not None else None
+    row = await load(connection, key) if key is not None else None
     if row is None:
         raise NotFound(f"experiment {reference}", "`muster experiment list` shows those there are")
     return row

@@ -1,10 +1,10 @@
 """Policies by workspace, and templates by name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, delete, func, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,7 +20,12 @@ _BINDING = """
 SELECT workspace, invariant_config, max_slots, priority_limit FROM gateway.policy
 WHERE workspace IN ('', $1) ORDER BY workspace DESC
 """
-"""Hot: each create and each change asks for them."""
+"""Hot: each create asks for them."""
+OF_EXPERIMENT: ColumnElement[Any] = literal_column(
+    "(SELECT json_agg(one ORDER BY one.workspace DESC) FROM gateway.policy one"
+    " WHERE one.workspace IN ('', gateway.experiment.workspace))"
+).label("policies")
+"""The same, as a column beside an experiment's own: each change asks for both. `read_policies` takes it."""
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -34,7 +39,10 @@ async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] |
 
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
-    rows = await Driver.of(connection).fetch(_BINDING, workspace)
+    return read_policies(await Driver.of(connection).fetch(_BINDING, workspace))
+
+
+def read_policies(rows: Iterable[Mapping[str, Any]]) -> tuple[Policy, ...]:
     return tuple(
         Policy(row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"])
         for row in rows

@@ -56,8 +56,9 @@ async def test_a_change_is_waited_for_and_shown_as_it_stands(api: httpx.AsyncCli
     answer = await asking
     assert answer.status_code == 200
     await others.announce("scheduler", DEFAULT_TENANT, ranked(made, 4, priority=99))
-    shown = (await api.get(path)).json()
-    for found in (answer.json(), shown):
+    shown = await api.get(path)
+    assert answer.headers["ETag"] == shown.headers["ETag"]
+    for found in (answer.json(), shown.json()):
         assert (found["priority"], found["weight"], found["max_slots"], found["pool"]) == (7, 1.0, 8, "big")
     listed = (await api.get("/v1/experiments")).json()["items"]
     assert [one["priority"] for one in listed if one["id"] == made["id"]] == [7]
