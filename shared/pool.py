@@ -22,6 +22,8 @@ class Pool:
 
     def __init__(self, engine: AsyncEngine, most: int) -> None:
         self._engine = engine
+        self._most = most
+        self._made = 0
         self._places = asyncio.Semaphore(most)
         self._resting: list[AsyncConnection] = []
         """The one that was used last is the last."""
@@ -34,15 +36,15 @@ class Pool:
         """A connection without a transaction. One on which something was given up is not used again.
 
         Args:
-            is_apt: which of those that rest is preferred; where none is, the one that has rested longest is lent. None: the one that was used last, so that
-                the others can be ended.
+            is_apt: which of those that rest is preferred; where none is, one more is made, and where there are as many as there may be, the one that has
+                rested longest is lent. None: the one that was used last, so that the others can be ended.
 
         Raises:
             TimeoutError: All were lent for half a minute.
         """
         await self._take_place()
         try:
-            connection = await self._rested(is_apt) or await self._engine.connect()
+            connection = await self._rested(is_apt) or await self._make()
             driver = driver_of(connection)
             try:
                 yield connection
@@ -61,7 +63,7 @@ class Pool:
         """Ends those that rest, and each that is lent when it comes back."""
         self._is_closed = True
         while self._resting:
-            await self._resting.pop().close()
+            await self._end(self._resting.pop())
         await self._engine.dispose()
 
     async def _take_place(self) -> None:
@@ -72,22 +74,39 @@ class Pool:
             await self._places.acquire()
 
     async def _rested(self, is_apt: Callable[[AsyncConnection], bool] | None) -> AsyncConnection | None:
-        while self._resting:
-            connection = self._resting.pop(self._place_of_next(is_apt))
+        while (place := self._place_of_next(is_apt)) is not None:
+            connection = self._resting.pop(place)
             if not driver_of(connection).is_closed():
                 return connection
-            await connection.close()
+            await self._end(connection)
         return None
 
-    def _place_of_next(self, is_apt: Callable[[AsyncConnection], bool] | None) -> int:
+    def _place_of_next(self, is_apt: Callable[[AsyncConnection], bool] | None) -> int | None:
+        if not self._resting:
+            return None
         if is_apt is None:
             return -1
-        return next((place for place, one in reversed(list(enumerate(self._resting))) if is_apt(one)), 0)
+        for place in reversed(range(len(self._resting))):
+            if is_apt(self._resting[place]):
+                return place
+        return 0 if self._made >= self._most else None
+
+    async def _make(self) -> AsyncConnection:
+        self._made += 1  # before: others may make one meanwhile
+        try:
+            return await self._engine.connect()
+        except BaseException:
+            self._made -= 1
+            raise
+
+    async def _end(self, connection: AsyncConnection) -> None:
+        self._made -= 1
+        await connection.close()
 
     async def _take_back(self, connection: AsyncConnection, driver: Any) -> None:
         if self._is_closed or connection.invalidated or driver.is_closed():
             driver.terminate()
-            await connection.close()
+            await self._end(connection)
             return
         if connection.in_transaction():
             # SQLAlchemy's own, of which the server knows nothing: it begins one with its first statement.

@@ -18,6 +18,7 @@ from shared.ids import ExperimentId, TenantId
 from shared.messages.experiments import PauseExperiment
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 HERE, THERE = "aa", "bb"
@@ -128,7 +129,7 @@ async def test_a_word_is_handed_over_once_it_stands_and_stands_whole_or_not_at_a
 
 async def test_a_connection_that_was_lost_is_made_anew_with_its_view(database: Database) -> None:
     async with database.looking(ONE) as connection:
-        own = (await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one()
+        own = await _backend(connection)
     async with database.looking(ONE) as connection:
         with pytest.raises(DBAPIError):
             await connection.execute(text(f"SELECT pg_terminate_backend({own}), pg_sleep(5)"))
@@ -142,8 +143,7 @@ async def test_the_connections_of_a_peak_serve_the_next(postgres: TestDatabase) 
         async def backend(together: asyncio.Barrier) -> int:
             async with database.looking(ONE) as connection:
                 await together.wait()
-                found = await connection.scalar(text("SELECT pg_backend_pid()"))
-                return int(found or 0)
+                return await _backend(connection)
 
         async def peak() -> set[int]:
             together = asyncio.Barrier(3)
@@ -154,10 +154,60 @@ async def test_the_connections_of_a_peak_serve_the_next(postgres: TestDatabase) 
         assert await peak() == first
 
 
+async def test_tenants_that_take_turns_find_the_connections_that_were_told_of_them(
+    postgres: TestDatabase,
+) -> None:
+    third = UUID(int=3)
+    async with _database(postgres, pool_size=2) as database:
+
+        async def backend(tenant: UUID) -> int:
+            async with database.looking(tenant) as connection:
+                return await _backend(connection)
+
+        backends = {tenant: await backend(tenant) for tenant in (ONE, OTHER)}
+        assert len(set(backends.values())) == 2
+        for tenant in (ONE, OTHER, OTHER, ONE):
+            assert await backend(tenant) == backends[tenant]
+        assert await backend(third) == backends[OTHER]  # which has rested longest
+
+
+async def test_who_finds_all_connections_lent_waits_for_one(postgres: TestDatabase) -> None:
+    async with _database(postgres, pool_size=1) as database:
+        async with database.looking(ONE):
+            waiting = asyncio.create_task(_look(database))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+        async with asyncio.timeout(5):
+            await waiting
+
+
+async def test_a_connection_that_comes_back_after_the_end_is_ended(postgres: TestDatabase) -> None:
+    database = _database(postgres, pool_size=1)
+    async with database.looking(ONE) as connection:
+        backend = await _backend(connection)
+        await database.close()
+    async with _database(postgres, pool_size=1) as another, another.system() as connection:
+        there = text("SELECT count(*) FROM pg_stat_activity WHERE pid = :pid")
+
+        async def is_gone() -> bool:
+            return int(await connection.scalar(there, {"pid": backend}) or 0) == 0
+
+        await eventually(is_gone)
+
+
 def _database(postgres: TestDatabase, pool_size: int) -> Database:
     urls = postgres.urls["gateway"]
     addresses = {f"{role}_url": getattr(urls, role) for role in ("owner", "tenant", "system")}
     return Database(PostgresSettings(pool_size=pool_size, **addresses), "gateway")
+
+
+async def _look(database: Database) -> None:
+    async with database.looking(ONE) as connection:
+        await _count(connection)
+
+
+async def _backend(connection: AsyncConnection) -> int:
+    return int(await connection.scalar(text("SELECT pg_backend_pid()")) or 0)
 
 
 async def _count(connection: AsyncConnection) -> int:
