@@ -1,6 +1,6 @@
 """Wakes whoever waits for a tenant's changes: event streams, and commands that wait for their answer.
 
-A wake is a hint. Who waits reads the table from its own position, and does so on a slow poll too.
+A wake is a hint. Who waits reads the table from its own position, and does so on a slow poll too; whose answer is handed over with it need not.
 """
 
 import asyncio
