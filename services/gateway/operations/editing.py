@@ -18,7 +18,7 @@ from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
 from services.gateway.store.events import was_told
-from services.gateway.store.policies import read_policies
+from services.gateway.store.policies import load_held, read_policies
 from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.base import Event
@@ -32,21 +32,11 @@ _CLOCKS_APART = timedelta(minutes=1)
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
     """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
-    row = await find_experiment(call, request.experiment, store.load_held)
+    row = await find_experiment(call, request.experiment, load_held)
     before = render_experiment_detail(row)
     check_unchanged(call, before)
     refuse_ended(row, "changed")
-    changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
-    if not changes:
-        raise Rejected(
-            "invalid_request",
-            "nothing is to be changed",
-            hint="give at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
-        )
-    for cap in ("max_slots", "max_trials"):
-        if cap in changes and f"no_{cap}" in changes:
-            message = f"{cap} is given and taken away at once"
-            raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
+    _check_changes(request)
     _check_policies(read_policies(row.policies or ()), request)
     if row.rank is None:
         row = await _queued(call, row)
@@ -95,6 +85,21 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         now = render_experiment_detail(await find_experiment(call, str(row.id)))
         raise await deferred(call, command.operation_id, entity=row.id, present=now)
     return render_experiment_detail(found)
+
+
+def _check_changes(request: EditExperimentRequest) -> None:
+    """Raises Rejected where nothing is to be changed, or something in two ways."""
+    changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
+    if not changes:
+        raise Rejected(
+            "invalid_request",
+            "nothing is to be changed",
+            hint="give at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
+        )
+    for cap in ("max_slots", "max_trials"):
+        if cap in changes and f"no_{cap}" in changes:
+            message = f"{cap} is given and taken away at once"
+            raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
 
 
 def _check_policies(policies: Sequence[Policy], request: EditExperimentRequest) -> None:

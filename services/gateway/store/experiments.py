@@ -32,7 +32,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.policies import OF_EXPERIMENT
 from services.gateway.store.tables import experiment, run, trial
 from services.gateway.store.terms import find_candidates, is_newest_first, load_newest
 from shared.driver import Driver, Found, text_of
@@ -42,8 +41,6 @@ from shared.expressions.tree import Filter
 
 _BY_NUMBER = text_of(select(experiment).where(experiment.c.number == bindparam("number")))
 _BY_ID = text_of(select(experiment).where(experiment.c.id == bindparam("id")))
-_HELD_BY_NUMBER = text_of(select(experiment, OF_EXPERIMENT).where(experiment.c.number == bindparam("number")))
-_HELD_BY_ID = text_of(select(experiment, OF_EXPERIMENT).where(experiment.c.id == bindparam("id")))
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 _MARK = literal_column("gateway.experiment.xmin", BigInteger).label("mark")
 """The transaction that last changed the row."""
@@ -121,12 +118,6 @@ RUNS = Cells(
 async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Found | None:
     """By its number or id; None when the tenant has no such. Hot: one text each, run beneath SQLAlchemy."""
     one = _BY_NUMBER if isinstance(reference, int) else _BY_ID
-    return await Driver.of(connection).find(one, reference)
-
-
-async def load_held(connection: AsyncConnection, reference: int | UUID) -> Found | None:
-    """The same with the policies that it is held to, as `policies` (`policies.read_policies`; None without any)."""
-    one = _HELD_BY_NUMBER if isinstance(reference, int) else _HELD_BY_ID
     return await Driver.of(connection).find(one, reference)
 
 

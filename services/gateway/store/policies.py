@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, delete, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.policies import Policy
 from services.gateway.store.policy_tables import policy, template
-from shared.driver import Driver
+from services.gateway.store.tables import experiment
+from shared.driver import Driver, Found, text_of
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
@@ -21,11 +22,15 @@ SELECT workspace, invariant_config, max_slots, priority_limit FROM gateway.polic
 WHERE workspace IN ('', $1) ORDER BY workspace DESC
 """
 """Hot: each create asks for them."""
-OF_EXPERIMENT: ColumnElement[Any] = literal_column(
+_OF_EXPERIMENT: ColumnElement[Any] = literal_column(
     "(SELECT json_agg(one ORDER BY one.workspace DESC) FROM gateway.policy one"
     " WHERE one.workspace IN ('', gateway.experiment.workspace))"
 ).label("policies")
-"""The same, as a column beside an experiment's own: each change asks for both. `read_policies` takes it."""
+_HELD_BY_NUMBER = text_of(
+    select(experiment, _OF_EXPERIMENT).where(experiment.c.number == bindparam("number"))
+)
+_HELD_BY_ID = text_of(select(experiment, _OF_EXPERIMENT).where(experiment.c.id == bindparam("id")))
+"""Hot: each change asks for an experiment and the same of its workspace."""
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -37,12 +42,19 @@ async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] |
     return (await connection.execute(select(policy).where(policy.c.workspace == workspace))).one_or_none()
 
 
+async def load_held(connection: AsyncConnection, reference: int | UUID) -> Found | None:
+    """An experiment, by its number or id, with those that it is held to as `policies` (for `read_policies`; None without any)."""
+    one = _HELD_BY_NUMBER if isinstance(reference, int) else _HELD_BY_ID
+    return await Driver.of(connection).find(one, reference)
+
+
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
     return read_policies(await Driver.of(connection).fetch(_BINDING, workspace))
 
 
 def read_policies(rows: Iterable[Mapping[str, Any]]) -> tuple[Policy, ...]:
+    """From rows of theirs, in their order."""
     return tuple(
         Policy(row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"])
         for row in rows
