@@ -82,17 +82,19 @@ async def wait_for(
     tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
     awaited = None if about is None else frozenset({about, operation_id})
+    changed = None if about is None else (about,)
     with call.doors.feed.waiting(tenant, awaited) as waiter:
         if is_new:
             await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
         while True:
             if answered is not None and waiter.answer is not None:
+                call.doors.feed.note(tenant, changed)
                 return answered(waiter.answer)
             async with call.doors.database.looking(tenant) as connection:
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)
             if found is not None:
-                call.doors.feed.note(tenant, None if about is None else (about,))
+                call.doors.feed.note(tenant, changed)
                 return found
             if refusal is not None:
                 raise refused(refusal, call)
