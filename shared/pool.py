@@ -18,7 +18,8 @@ _PATIENCE_S = 30.0
 
 
 class Pool:
-    """At most `most` connections of an engine, made as they are needed; the server ends what nobody has used for long (`engines`)."""
+    """At most `most` connections of an engine, made as they are needed and kept, since making one costs more than a hundred requests (decision 0174); the server
+    ends what nobody has used for long (`engines`)."""
 
     def __init__(self, engine: AsyncEngine, most: int) -> None:
         self._engine = engine
