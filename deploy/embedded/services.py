@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
+from deploy.embedded.cores import Cores, halves
 from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
@@ -18,6 +19,10 @@ MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simul
 
 BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""
+
+
+BEHIND = ("registry", "searcher", "scheduler")
+"""They keep off the gateway's cores. The provisioner starts workers, which may have all cores, and the simulator stands for itself."""
 
 
 class Service(Daemon):
@@ -59,7 +64,13 @@ class Service(Daemon):
             log=self.log,
             directory=self.home.root,
             dies_with_parent=signal.SIGTERM,
+            cores=self._cores,
         )
+
+    @property
+    def _cores(self) -> Cores | None:
+        behind, before = halves()
+        return before if self.name == "gateway" else behind if self.name in BEHIND else None
 
     def ready(self) -> bool:
         try:

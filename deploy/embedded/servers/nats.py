@@ -5,6 +5,7 @@ import signal
 import socket
 from pathlib import Path
 
+from deploy.embedded.cores import halves
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, executable, plain_environment, write_private
@@ -55,6 +56,7 @@ class NatsServer(Daemon):
             log=self.log,
             directory=directory,
             dies_with_parent=signal.SIGTERM,
+            cores=halves()[0],
         )
 
     def ready(self) -> bool:

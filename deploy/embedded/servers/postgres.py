@@ -31,7 +31,7 @@ _SETTINGS: dict[str, str] = {
     "unix_socket_permissions": "0700",
     "password_encryption": "scram-sha-256",
     "max_connections": "200",
-    "shared_buffers": "64MB",
+    "shared_buffers": "256MB",
     "work_mem": "4MB",
     "maintenance_work_mem": "32MB",
     "max_wal_size": "512MB",
