@@ -8,6 +8,10 @@ const { promisify } = require("node:util");
 const grpc = require("@grpc/grpc-js");
 const loader = require("@grpc/proto-loader");
 
+if (process.argv.length !== 3 || !process.env.MUSTER_TOKEN) {
+  console.error("usage: MUSTER_TOKEN=mst_… node client.js HOST:PORT");
+  process.exit(1);
+}
 const PROTO = process.env.MUSTER_PROTO || path.resolve(__dirname, "../../proto");
 const definition = loader.loadSync("muster/v1/muster.proto", {
   includeDirs: [PROTO], keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true,

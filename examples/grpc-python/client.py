@@ -29,6 +29,8 @@ def experiments(stub, metadata):
 
 
 def main():
+    if len(sys.argv) != 2 or not os.environ.get("MUSTER_TOKEN"):
+        sys.exit(__doc__)
     metadata = (("authorization", f"Bearer {os.environ['MUSTER_TOKEN']}"),)
     with grpc.insecure_channel(sys.argv[1], options=(("grpc.service_config", SAFE),)) as channel:
         stub = services.MusterStub(channel)
