@@ -5,12 +5,20 @@ leaves all of them on the core they were woken from, behind one another, for as 
 """
 
 import os
+from typing import NamedTuple
 
 Cores = frozenset[int]
 
 
-def halves(cores: Cores | None = None) -> tuple[Cores, Cores]:
-    """The cores of the services behind the gateway, and the gateway's, of those that this process may use (or of `cores`); of one core both have it."""
+class Halves(NamedTuple):
+    """The cores of what stands behind the gateway, and the gateway's."""
+
+    behind: Cores
+    gateway: Cores
+
+
+def halves(cores: Cores | None = None) -> Halves:
+    """Of those that this process may use (or of `cores`); of one core both have it."""
     ours = sorted(os.sched_getaffinity(0) if cores is None else cores)
     behind = (len(ours) + 1) // 2
-    return frozenset(ours[:behind]), frozenset(ours[behind:] or ours)
+    return Halves(frozenset(ours[:behind]), frozenset(ours[behind:] or ours))

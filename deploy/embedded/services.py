@@ -20,7 +20,6 @@ MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simul
 BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""
 
-
 BEHIND = ("registry", "searcher", "scheduler")
 """They keep off the gateway's cores. The provisioner starts workers, which may have all cores, and the simulator stands for itself."""
 
@@ -69,8 +68,9 @@ class Service(Daemon):
 
     @property
     def _cores(self) -> Cores | None:
-        behind, before = halves()
-        return before if self.name == "gateway" else behind if self.name in BEHIND else None
+        if self.name == "gateway":
+            return halves().gateway
+        return halves().behind if self.name in BEHIND else None
 
     def ready(self) -> bool:
         try:

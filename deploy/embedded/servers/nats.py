@@ -56,7 +56,7 @@ class NatsServer(Daemon):
             log=self.log,
             directory=directory,
             dies_with_parent=signal.SIGTERM,
-            cores=halves()[0],
+            cores=halves().behind,
         )
 
     def ready(self) -> bool:
