@@ -1,13 +1,14 @@
 """One function per message type: what the searcher does when something was committed, granted, stored or wished."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from services.searcher.core.editing import Edit
-from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment
+from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, trial_id
 from services.searcher.core.ledger import Holding, Used
 from services.searcher.core.limits import millis
 from services.searcher.core.results import Result
@@ -15,6 +16,7 @@ from services.searcher.core.turn import Turn
 from services.searcher.desk import Desk, Done
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
+from services.searcher.store.entities import Locked
 from services.searcher.submissions import Submissions
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
@@ -33,6 +35,7 @@ from shared.messages.experiments import (
     EditSearch,
     FinishExperiment,
     KillExperiment,
+    KillTrial,
     OperationRefused,
     PauseExperiment,
     ResumeExperiment,
@@ -44,11 +47,14 @@ from shared.messages.reports import ValidationsSuperseded, ValidationStored
 from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
 from shared.messages.specs import Wanted
 
+Lock = Callable[[Unit, Any], Awaitable[Locked]]
+"""Locks the experiment and the trials that a command changes."""
 ExperimentCommand = (
     PauseExperiment
     | ResumeExperiment
     | CancelExperiment
     | KillExperiment
+    | KillTrial
     | FinishExperiment
     | EditSearch
     | ArchiveExperiment
@@ -167,10 +173,16 @@ class CommandHandlers:
             ResumeExperiment: self._handler(lambda turn, _: turn.resume()),
             CancelExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.CANCEL)),
             KillExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.KILL)),
+            KillTrial: self._on_trial_kills,
             FinishExperiment: self._handler(lambda turn, _: turn.finish()),
             EditSearch: self._on_edits,
             ArchiveExperiment: self._handler(lambda turn, command: turn.archive(command.archived)),
         }
+
+    async def _on_trial_kills(self, unit: Unit, batch: list[Delivery[KillTrial]]) -> None:
+        """Kill single trials: no other trial of the experiment is loaded."""
+        for delivery in batch:
+            await self._carry_out(unit, delivery, _kill_trial, _lock_trial)
 
     async def _on_edits(self, unit: Unit, batch: list[Delivery[EditSearch]]) -> None:
         """A search that gets its first budget must know what its trials have used that are over."""
@@ -196,21 +208,45 @@ class CommandHandlers:
 
         return handle
 
-    async def _carry_out(self, unit: Unit, delivery: Delivery[Any], act: Callable[[Turn, Any], None]) -> None:
-        """Answer by `experiment.changed`, or by `operation.refused`."""
+    async def _carry_out(
+        self,
+        unit: Unit,
+        delivery: Delivery[Any],
+        act: Callable[[Turn, Any], None],
+        lock: Lock | None = None,
+    ) -> None:
+        """Answer by `experiment.changed` (of a trial: `trial.changed`), or by `operation.refused`."""
         command: ExperimentCommand = delivery.message
-        experiment = await entities.lock_experiment(unit.connection, command.experiment_id)
         try:
-            if experiment is None:
-                raise NotFound(f"experiment {command.experiment_id}")
-            _check_version(command, experiment)
-            trials = await entities.lock_live_trials(unit.connection, experiment.id)
-            loaded, turn = await self.desk.begin(unit, experiment, trials)
-            act(turn, command)
+            locked = await (lock or _lock_live)(unit, command)
+            _check_version(command, locked.experiment)
+            loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
+            # A model takes its time over a proposal.
+            await asyncio.to_thread(act, turn, command) if loaded.search.learns else act(turn, command)
         except (Rejected, Conflict) as error:
             unit.emit(_refused(command, error), cause=delivery)
             return
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
+
+
+async def _lock_live(unit: Unit, command: Any) -> Locked:
+    """The command's experiment with all its live trials. Raises NotFound."""
+    experiment = await entities.lock_experiment(unit.connection, command.experiment_id)
+    if experiment is None:
+        raise NotFound(f"experiment {command.experiment_id}")
+    return Locked(experiment, await entities.lock_live_trials(unit.connection, experiment.id))
+
+
+async def _lock_trial(unit: Unit, command: KillTrial) -> Locked:
+    """The command's trial with its experiment. Raises NotFound."""
+    trial = trial_id(command.experiment_id, command.trial_number)
+    for locked in await entities.lock_by_trials(unit.connection, [trial]):
+        return locked
+    raise NotFound(f"trial {command.trial_number} of experiment {command.experiment_id}")
+
+
+def _kill_trial(turn: Turn, command: KillTrial) -> None:
+    turn.kill_trial(command.trial_number)
 
 
 def _check_version(command: Command, experiment: Experiment) -> None:

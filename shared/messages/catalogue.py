@@ -43,6 +43,7 @@ ALL: tuple[type[Message], ...] = (
     experiments.ResumeExperiment,
     experiments.CancelExperiment,
     experiments.KillExperiment,
+    experiments.KillTrial,
     experiments.FinishExperiment,
     experiments.EditSearch,
     experiments.ArchiveExperiment,

@@ -190,6 +190,13 @@ class KillExperiment(Command, owner="searcher", verb="kill_experiment"):
     experiment_id: ExperimentId
 
 
+class KillTrial(Command, owner="searcher", verb="kill_trial"):
+    """One trial is ended at once, and its search goes on. Answered by `trial.changed` in state `stopping`, or in a final one."""
+
+    experiment_id: ExperimentId
+    trial_number: int
+
+
 class FinishExperiment(Command, owner="searcher", verb="finish_experiment"):
     """The search ends early, as completed, with the best so far: trials are asked to save and stop."""
 

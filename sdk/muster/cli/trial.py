@@ -27,7 +27,7 @@ LINES_LOOKED_AT = 1000
 """Warnings stand again at the end of a run's log."""
 WARNINGS_SHOWN = 5
 
-app = noun("Look at trials, their metrics, logs and checkpoints.")
+app = noun("Look at trials, their metrics, logs and checkpoints, and kill one.")
 
 
 @verb(app, "list")
@@ -85,6 +85,17 @@ def describe(trial: TrialName) -> None:
         note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)
     columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
+
+
+@verb(app, "kill")
+def kill(trial: TrialName) -> None:
+    """End one trial at once, without a last checkpoint; its experiment goes on without it."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.trials.kill(trial)
+    said = "trial {}.{} was told to end at once; it is now [bold]{}[/]"
+    emit(found, lambda: note(said, found.experiment_number, found.number, found.state))
 
 
 add_logs(app, TRIAL, "Print what a trial wrote.", lambda client: client.trials)

@@ -77,6 +77,7 @@ class AsyncTrials(AsyncNoun[Trials]):
     columns_of = awaited(Trials.columns_of)
     best = awaited(Trials.best)
     get = awaited(Trials.get)
+    kill = awaited(Trials.kill)
     runs = listed(Trials.runs)
     phases = awaited(Trials.phases)
     phases_of = listed(Trials.phases_of)

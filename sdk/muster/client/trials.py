@@ -100,6 +100,14 @@ class Trials:
         """Return one trial."""
         return self._transport.get(models.Trial, _path(trial))
 
+    def kill(self, trial: Reference) -> models.Trial:
+        """End one trial at once, without a last checkpoint; its search goes on without it, and never runs it again.
+
+        Raises:
+            Conflict: It has ended by itself already.
+        """
+        return self._transport.post(models.Trial, f"{_path(trial)}/kill", {})
+
     def runs(self, trial: Reference, *, filter: str = "", sort: str = "") -> Items[models.Run]:
         """Return the attempts to train a trial, oldest first or as they are sorted; `filter` as `outcome = failed and charged = true`."""
         return pages(self._transport, models.RunPage, f"{_path(trial)}/runs", ordered(filter, sort))

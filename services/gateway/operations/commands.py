@@ -150,6 +150,6 @@ def refused(row: Any, call: Call) -> Exception:
         return overtaken(row.message)
     if row.code == "not_found":
         return NotFound(row.message.removesuffix(" was not found"), row.hint)
-    if row.code in _CONFLICTS or row.code.startswith("experiment_is_"):
+    if row.code in _CONFLICTS or row.code.startswith(("experiment_is_", "trial_is_")):
         return Conflict(row.code, row.message, hint=row.hint)
     return Rejected(row.code, row.message, hint=row.hint)

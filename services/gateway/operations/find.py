@@ -34,8 +34,7 @@ async def find_experiment(call: Call, reference: str, load: Load = store.load_ex
     async with call.connection() as connection:
         row = await experiment_in(connection, reference, load)
     call.note(entity=f"experiment/{row.number}")
-    if row.deleting and call.pen is not None:
-        raise Conflict("experiment_deleting", f"experiment {row.number} is being deleted")
+    _check_kept(call, row.deleting, row.number)
     return row
 
 
@@ -59,6 +58,7 @@ async def find_trial(call: Call, reference: str) -> Row:
             row = await store.load_trial(connection, key)
         if row is not None:
             call.note(entity=f"trial/{row.experiment_number}.{row.number}")
+            _check_kept(call, row.deleting, row.experiment_number)
             return row
     raise NotFound(f"trial {reference}", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
 
@@ -88,3 +88,9 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
         usual = "versions are named by their number, an alias, or `latest`"
         raise NotFound(f"version {reference}", hint_of(model.changed["metadata"], reference) or usual)
     return row
+
+
+def _check_kept(call: Call, is_deleting: bool, number: int) -> None:
+    """Raises Conflict where an operation would change an experiment that is being deleted."""
+    if is_deleting and call.pen is not None:
+        raise Conflict("experiment_deleting", f"experiment {number} is being deleted")

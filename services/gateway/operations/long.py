@@ -22,6 +22,7 @@ from services.gateway.operations import (
     deleting,
     draining,
     editing,
+    killing,
     lifecycle,
     models,
     pools,
@@ -123,6 +124,7 @@ async def _told(entity: Entity[Any], connection: AsyncConnection, row: Any) -> R
 
 OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(lifecycle.ACTIONS, _reached),
+    killing.OPERATION: killing.killed,
     "EditExperiment": partial(_edited, editing.TOLD),
     "EditSearch": partial(_edited, searching.TOLD),
     **dict.fromkeys(("DeleteExperiment", "DeleteWorkspace", "DeleteTenant"), deleting.deleted),

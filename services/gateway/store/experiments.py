@@ -222,10 +222,10 @@ async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:
 
 
 async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
-    """By its id, or by the experiment's number and its own; with its experiment's number and config."""
-    query = select(trial, experiment.c.number.label("experiment_number"), experiment.c.config).join(
-        experiment, trial.c.experiment == experiment.c.id
-    )
+    """By its id, or by the experiment's number and its own; with its experiment's number and config, and whether that is being deleted."""
+    query = select(
+        trial, experiment.c.number.label("experiment_number"), experiment.c.config, experiment.c.deleting
+    ).join(experiment, trial.c.experiment == experiment.c.id)
     if isinstance(reference, UUID):
         query = query.where(trial.c.id == reference)
     else:

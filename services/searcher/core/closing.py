@@ -41,7 +41,9 @@ class Closing:
         A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
         proposed knowing those before it.
         """
-        trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+        trial = changed(
+            trial, closed=closed, reason=_reason_of(trial, closed), run=max(trial.run, closed.runs)
+        )
         trial = self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self._experiment.state in GOING:
             self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
@@ -53,9 +55,23 @@ class Closing:
         if is_complete:
             self._finalise(self._changes[trial.number], closed)
 
-    def close_parked(self, trial: Trial) -> None:
-        """End a parked trial that the search is done with."""
-        self.close(trial, Closed("stopped", trial.run, None, self._changes.now))
+    def end(self, trial: Trial, wanted: Wanted) -> None:
+        """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
+
+        The scheduler may have granted a run of which the searcher has not been notified yet; the kill that is sent with the end of a
+        queued trial reaches it. A trial whose request is closed already waits only for what its last run announced: a kill ends that.
+        """
+        if trial.is_final:
+            return
+        if trial.closed is None and trial.is_idle:
+            if trial.state is TrialState.QUEUED:
+                trial = self._changes.want(trial, Wanted.KILL)
+            self.close(trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, self._changes.now))
+            trial = self._changes[trial.number]
+        if trial.closed is None:
+            self._ask(trial, wanted)
+        elif wanted is Wanted.KILL:
+            self.settle_anyway(trial)
 
     def settle(self, trial: Trial) -> None:
         """End a closed trial once all that it announced has arrived."""
@@ -88,13 +104,8 @@ class Closing:
         for trial in [self._changes.known(trial) for trial in trials]:
             if trial.is_held and self._leaves_behind and not trial.is_final:
                 self._leave_behind(trial)
-            if wanted is None or trial.is_final:
-                continue
-            if trial.state is TrialState.PARKED:
-                outcome: RequestOutcome = "stopped" if wanted is Wanted.STOP else "cancelled"
-                self.close(trial, Closed(outcome, trial.run, None, self._changes.now))
-            elif trial.is_open:
-                self._ask(trial, wanted)
+            if wanted is not None:
+                self.end(trial, wanted)
         self._finish_if_over(None)
 
     @property
@@ -133,9 +144,7 @@ class Closing:
         return search.is_exhausted and search.is_holding and self._experiment.state in GOING
 
     def _ask(self, trial: Trial, wanted: Wanted) -> None:
-        """Have a trial end that way; one that never ran is not stopped, but cancelled."""
-        if wanted is Wanted.STOP and not trial.run:
-            wanted = Wanted.CANCEL
+        """Have a run end that way; what was killed stays killed."""
         if trial.wanted not in (wanted, Wanted.KILL):
             self._changes.want(trial, wanted)
 
@@ -143,7 +152,7 @@ class Closing:
         """A trial that was not among the best of its rung and never will be ends there."""
         trial = self._changes.put(changed(trial, is_stopped=True))
         if trial.state is TrialState.PARKED:
-            self.close_parked(trial)
+            self.end(trial, Wanted.STOP)
 
     def _observe(self, trial: Trial, closed: Closed) -> None:
         """Tell those who want to know what a trial comes to that ends now."""
@@ -184,3 +193,15 @@ class Closing:
             self._experiment, reason=reason, progress=progress, ended_at=self._changes.now
         )
         self._journal.finish(self._experiment.state.value, reason)
+
+
+def _outcome_without_run(trial: Trial, wanted: Wanted) -> RequestOutcome:
+    """Return how a trial without a run ends; one that never ran and is to stop is cancelled, unless the search had it pause."""
+    is_stopped = wanted is Wanted.STOP and (trial.run > 0 or trial.state is TrialState.PARKED)
+    return "stopped" if is_stopped else "cancelled"
+
+
+def _reason_of(trial: Trial, closed: Closed) -> str | None:
+    """Return why a trial ended: where it was killed by a user, that, whatever its processes exited with."""
+    is_killed = trial.reason is not None and end_of_trial(trial, closed) is TrialTrigger.CANCELLED
+    return trial.reason if is_killed else closed.reason

@@ -91,8 +91,5 @@ class Driving:
         trial = self.changes[number]
         if trial.is_final or trial.closed is not None:
             return
-        trial = changed(trial, is_stopped=True, is_held=False, decide_at=None)
-        if trial.state is TrialState.PARKED:
-            self.closing.close_parked(self.changes.put(trial))
-        else:
-            self.changes.want(trial, Wanted.STOP)
+        trial = self.changes.put(changed(trial, is_stopped=True, is_held=False, decide_at=None))
+        self.closing.end(trial, Wanted.STOP)

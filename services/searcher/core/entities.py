@@ -219,6 +219,12 @@ class Trial(NamedTuple):
         """Whether a request of it stands with the scheduler."""
         return self.closed is None and self.state is not TrialState.PARKED
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits, or is parked, and every run of it that is known has ended."""
+        has_run = self.run > 0 and (self.ended is None or self.ended.run < self.run)
+        return self.state is TrialState.PARKED or (self.state is TrialState.QUEUED and not has_run)
+
     def with_checkpoint(self, found: Checkpoint) -> "Trial":
         """Return the trial with one of its announced checkpoints saved or given up, and counted; that of an old run changes nothing."""
         known_run, count = self.settled

@@ -68,6 +68,9 @@ class Judging:
             or reading.time < trial.decide_at
         ):
             return
+        if trial.wanted is Wanted.KILL:
+            self._changes.answer(trial, result, "stop")
+            return
         ruling = self._journal.judge(result, reading)
         trial = changed(
             trial,
@@ -78,7 +81,7 @@ class Judging:
         )
         self._closing.measure()
         if trial.state is TrialState.PARKED and ruling.stop:
-            self._closing.close_parked(trial)
+            self._closing.end(trial, Wanted.STOP)
         elif not trial.is_open:
             self._changes.put(trial)
             if trial.state is TrialState.PARKED and ruling.pause:

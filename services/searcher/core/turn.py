@@ -24,6 +24,7 @@ from services.searcher.core.machines import (
     EXPERIMENT,
     ExperimentState,
     ExperimentTrigger,
+    TrialState,
     TrialTrigger,
 )
 from services.searcher.core.methods.custom import Operation
@@ -35,6 +36,8 @@ from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 from shared.tuples import changed
+
+KILLED_BY_USER = "killed by a user"
 
 
 class Turn:
@@ -154,7 +157,8 @@ class Turn:
         trial = self._changes[number]
         if request != trial.request or not trial.is_open:
             return
-        if closed.outcome == "parked" and self.experiment.state in GOING and not trial.is_stopped:
+        is_ending = trial.is_stopped or trial.wanted is Wanted.KILL
+        if closed.outcome == "parked" and self.experiment.state in GOING and not is_ending:
             self._park(changed(trial, run=max(trial.run, closed.runs)))
         else:
             self._closing.close(trial, closed)
@@ -192,6 +196,18 @@ class Turn:
             return
         self._changes.is_announced = True
         self._closing.hurry(wanted)
+
+    def kill_trial(self, number: int) -> None:
+        """End one trial at once; the search goes on without it. Raises Conflict where the trial is over."""
+        trial = self._changes[number]
+        if trial.is_final:
+            state = TrialState.ERROR if trial.state is TrialState.INVALID else trial.state
+            raise Conflict(
+                f"trial_is_{state}",
+                f"trial {number} is {state} and cannot be killed: only a trial that is not over can be",
+            )
+        self._changes.tell(changed(trial, reason=trial.reason or KILLED_BY_USER))
+        self._closing.end(self._changes[number], Wanted.KILL)
 
     def finish(self) -> None:
         """End the search with the best so far: its trials save and stop. Raises Conflict where it is over."""

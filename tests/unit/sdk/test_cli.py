@@ -293,3 +293,13 @@ def test_a_budget_is_changed_and_shown(shell: Shell) -> None:
 def test_what_is_no_limit_is_refused_before_anything_is_sent(shell: Shell, given: tuple[str, str]) -> None:
     refused = shell("experiment", "edit", "31", *given)
     assert refused.code == 3 and given[1] in refused.err and shell.requests == []
+
+
+def test_a_trial_is_killed_by_its_name(shell: Shell) -> None:
+    shell.answers["POST /v1/trials/31.2/kill"] = httpx.Response(200, json=TRIAL | {"state": "stopping"})
+    ended = shell("trial", "kill", "31.2")
+    assert (ended.code, ended.err.split()) == (
+        0,
+        "trial 31.2 was told to end at once; it is now stopping".split(),
+    )
+    assert json.loads(shell("trial", "kill", "31.2", "--json").out)["state"] == "stopping"

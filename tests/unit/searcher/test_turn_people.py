@@ -91,8 +91,7 @@ def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest() -> None:
 def test_an_impossible_placement_rejects_the_experiment() -> None:
     world = begun(RANDOM)
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("rejected", 0, "pool x does not exist", NOW)))
-    assert (world.experiment.state, world.trials[2].wanted) == ("stopping", Wanted.KILL)
-    world.obey(2)
+    assert (world.trials[2].state, world.trials[2].wanted) == ("cancelled", Wanted.KILL)
     assert (world.experiment.state, world.experiment.reason) == ("rejected", "pool x does not exist")
     assert len(world.trials) == 2
 

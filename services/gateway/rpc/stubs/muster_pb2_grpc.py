@@ -220,6 +220,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Trial.FromString,
                 _registered_method=True)
+        self.KillTrial = channel.unary_unary(
+                '/muster.v1.Muster/KillTrial',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Trial.FromString,
+                _registered_method=True)
         self.ListRuns = channel.unary_unary(
                 '/muster.v1.Muster/ListRuns',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListRunsRequest.SerializeToString,
@@ -1312,6 +1317,14 @@ class MusterServicer:
     def GetTrial(self, request, context):
         """Shows one trial.
         REST: GET /v1/trials/{trial}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def KillTrial(self, request, context):
+        """Ends a trial at once, without a last checkpoint; its search goes on without it.
+        REST: POST /v1/trials/{trial}/kill
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2774,6 +2787,11 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'GetTrial': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTrial,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Trial.SerializeToString,
+            ),
+            'KillTrial': grpc.unary_unary_rpc_method_handler(
+                    servicer.KillTrial,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Trial.SerializeToString,
             ),
@@ -4571,6 +4589,33 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/GetTrial',
+            muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Trial.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def KillTrial(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/KillTrial',
             muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Trial.FromString,
             options,

@@ -1,0 +1,179 @@
+"""Trials and experiments that are killed: what has no run ends at once, and nothing that was killed runs again."""
+
+from collections.abc import Callable
+
+import pytest
+
+from services.searcher.core.entities import Closed, Ended
+from services.searcher.core.journal import replay
+from services.searcher.core.turn import Turn
+from shared.errors import Conflict
+from shared.messages.specs import Wanted
+from tests.unit.searcher.lives import RANDOM, begun
+from tests.unit.searcher.world import (
+    NOW,
+    SEED,
+    World,
+    adaptive,
+    asha,
+    config,
+    hyperband,
+    median,
+    pbt,
+    stored,
+)
+
+SINGLE: dict[str, object] = {"name": "single"}
+
+
+def kill(world: World, number: int) -> None:
+    world.turn(lambda turn: turn.kill_trial(number), number)
+
+
+def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another_takes_its_place() -> None:
+    world = begun(RANDOM)
+    decision = world.turn(lambda turn: turn.kill_trial(1), 1)
+    assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
+    assert 1 in decision.changed
+    assert (decision.wanted, world.trials[1].wanted) == ((1, 3), Wanted.KILL)
+    assert (world.experiment.state, world.experiment.planned) == ("active", 4)
+    assert not world.close(1, "killed").is_change, "the scheduler confirms what is known already"
+
+
+def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    decision = world.turn(lambda turn: turn.kill_trial(1), 1)
+    assert (world.trials[1].state, world.trials[1].wanted, decision.changed) == (
+        "stopping",
+        Wanted.KILL,
+        (1,),
+    )
+    assert len(world.trials) == 2, "its place is taken until its slots are free"
+    world.close(1, "killed")
+    assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
+    assert len(world.trials) == 3
+
+
+def test_a_run_that_was_granted_while_its_trial_was_killed_ends_without_effect() -> None:
+    world = begun(SINGLE)
+    kill(world, 1)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.close(1, "killed")
+    assert (world.trials[1].state, world.experiment.state, world.experiment.best) == (
+        "cancelled",
+        "cancelled",
+        None,
+    )
+
+
+def test_a_trial_whose_run_has_reported_but_is_not_known_as_granted_is_not_called_final() -> None:
+    world = begun(SINGLE)
+    world.validate(1, 1, 0.5)
+    kill(world, 1)
+    assert (world.trials[1].state, world.trials[1].wanted) == ("stopping", Wanted.KILL)
+
+
+@pytest.mark.parametrize("is_granted", [False, True])
+def test_a_single_experiment_whose_trial_is_killed_is_cancelled(is_granted: bool) -> None:
+    world = begun(SINGLE)
+    if is_granted:
+        world.grant(1)
+    kill(world, 1)
+    world.obey(1)
+    assert world.experiment.state == "cancelled"
+
+
+def test_a_killed_trial_is_not_judged_any_more_and_not_run_again() -> None:
+    world = begun(asha(stop_once=False))
+    world.grant(1)
+    kill(world, 1)
+    decision = world.validate(1, 1, 0.5)
+    assert [judged.verdict for judged in decision.judged] == ["stop"]
+    assert world.trials[1].wanted is Wanted.KILL
+    world.requeue(1)
+    world.turn(Turn.pause)
+    world.turn(Turn.resume)
+    assert (world.trials[1].wanted, world.trials[1].state) == (Wanted.KILL, "stopping")
+
+
+def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_killed() -> None:
+    world = begun(RANDOM)
+    world.grant(1), world.grant(2)
+    world.turn(Turn.pause)
+    world.obey(2)
+    kill(world, 1), kill(world, 2)
+    assert (world.trials[1].state, world.trials[2].state) == ("stopping", "cancelled")
+    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 0), is_requeued=False))
+    closed = world.turn(lambda turn: turn.on_closed(1, 1, Closed("parked", 1, None, NOW)))
+    assert (closed.wanted, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
+    assert world.turn(Turn.resume).wanted == (3, 4)
+
+
+def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wait() -> None:
+    world = begun(SINGLE)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.close(1, "completed", checkpoints=1)
+    assert world.trials[1].state == "stopping"
+    kill(world, 1)
+    assert (world.trials[1].state, world.experiment.state) == ("completed", "completed")
+
+
+def test_a_trial_that_is_over_cannot_be_killed() -> None:
+    world = begun(RANDOM)
+    kill(world, 1)
+    with pytest.raises(Conflict, match="trial 1 is cancelled") as refused:
+        kill(world, 1)
+    assert refused.value.code == "trial_is_cancelled"
+
+
+@pytest.mark.parametrize("wanted", [Wanted.CANCEL, Wanted.KILL])
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
+    wanted: Wanted, is_paused: bool
+) -> None:
+    world = begun(RANDOM)
+    if is_paused:
+        world.turn(Turn.pause)
+    act: Callable[[Turn], None] = lambda turn: turn.cancel(wanted)  # noqa: E731
+    decision = world.turn(act)
+    assert (world.experiment.state, decision.wanted) == ("cancelled", (1, 2))
+    assert {trial.state for trial in world.trials.values()} == {"cancelled"}
+
+
+@pytest.mark.parametrize(
+    "searcher",
+    [
+        RANDOM,
+        {"name": "grid", "max_concurrent_trials": 2},
+        asha(),
+        asha(stop_once=False),
+        adaptive(),
+        adaptive(stop_once=False),
+        median(),
+        hyperband(),
+        pbt(),
+    ],
+    ids=lambda searcher: f"{searcher['name']}{'' if searcher.get('stop_once', True) else '-promotion'}",
+)
+def test_a_search_whose_every_trial_is_killed_makes_each_once_and_is_cancelled(
+    searcher: dict[str, object],
+) -> None:
+    space: dict[str, object] = {"lr": {"type": "double", "minval": 0.1, "maxval": 0.9, "count": 5}}
+    world = World(config(searcher, space))
+    world.begin()
+    for turn in range(500):
+        live = [trial for trial in world.trials.values() if not trial.is_final]
+        if not live:
+            break
+        number = live[0].number
+        if turn % 2 and live[0].state == "queued":
+            world.grant(number)
+        kill(world, number)
+        world.obey(number) if not world.trials[number].is_final else None
+    assert world.experiment.state == "cancelled"
+    assert len(world.trials) == world.experiment.planned
+    assert {trial.request for trial in world.trials.values()} == {1}
+    assert replay(world.config, SEED, stored(world.journal)) is None
