@@ -44,7 +44,8 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
 
     call.note(before=_shown(row))
     await send(call, command)
-    found = await wait_for(call, command.operation_id, look, about=row.experiment, is_new=True)
+    # Waiters for one experiment are not woken by changes of its trials.
+    found = await wait_for(call, command.operation_id, look, is_new=True)
     if found is None:
         now = _shown(await find_trial(call, str(row.id)))
         raise await deferred(call, command.operation_id, entity=row.id, version=before, present=now)

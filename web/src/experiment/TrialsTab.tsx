@@ -7,8 +7,10 @@ import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Num } from "@/parts/Number";
 import { State } from "@/parts/State";
 import { Elapsed } from "@/parts/Time";
-import { bestOrOdd, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
+import { useMay } from "@/session/session";
+import { bestOrOdd, isFinal, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
 import { numberIn, sayValue } from "@/training/values";
+import { KillDialog } from "@/trial/KillDialog";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 import { varying } from "./varying";
@@ -27,13 +29,17 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
   const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const open = useCallback(
     (row: TrialRow, inNewTab: boolean) => {
-      const trial = `${row.experiment_number}.${row.number}`;
+      const trial = nameOf(row);
       if (inNewTab) window.open(`/trials/${trial}`, "_blank", "noopener");
       else void navigate({ to: "/trials/$trial", params: { trial } });
     },
     [navigate],
   );
-  const chosen = list.rows.filter((row) => ticked.has(row.trial)).map((row) => `${row.experiment_number}.${row.number}`);
+  const may = useMay();
+  const [killed, setKilled] = useState<readonly string[]>([]);
+  const rows = list.rows.filter((row) => ticked.has(row.trial));
+  const chosen = rows.map(nameOf);
+  const live = may("experiment.write") ? rows.filter((row) => !isFinal(row.state ?? null)).map(nameOf) : [];
   return (
     <>
       <form
@@ -53,7 +59,13 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
             Compare {chosen.length}
           </Button>
         )}
+        {live.length > 0 && (
+          <Button kind="danger" icon="close" onClick={() => setKilled(live)}>
+            Kill {live.length}…
+          </Button>
+        )}
       </form>
+      {killed.length > 0 && <KillDialog experiment={experiment.number} trials={killed} onClose={() => setKilled([])} />}
       {list.error && <Complaint error={list.error} />}
       {list.isPending ? (
         <Loading rows={12} />
@@ -76,6 +88,10 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
       )}
     </>
   );
+}
+
+function nameOf(row: TrialRow): string {
+  return `${row.experiment_number}.${row.number}`;
 }
 
 function orderOf(sort: string | undefined): Order | null {

@@ -1,10 +1,13 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import type { Trial } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { State } from "@/parts/State";
 import { TabbedPage, type Part } from "@/parts/TabbedPage";
+import { useMay } from "@/session/session";
 import { CheckpointsTab } from "./CheckpointsTab";
 import { EventsTab } from "./EventsTab";
+import { KillDialog } from "./KillDialog";
 import { LogsTab } from "./LogsTab";
 import { MediaTab } from "./MediaTab";
 import { MetricsTab } from "./MetricsTab";
@@ -41,13 +44,33 @@ export default function TrialPage() {
         name: `Trial ${trial.experiment_number}.${trial.number}`,
         aside: <State state={trial.state} />,
         actions: (
-          <Button icon="compare" onClick={() => void navigate({ href: `/compare?trials=${trial.experiment_number}.${trial.number}` })}>
-            Compare
-          </Button>
+          <>
+            <Button icon="compare" onClick={() => void navigate({ href: `/compare?trials=${trial.experiment_number}.${trial.number}` })}>
+              Compare
+            </Button>
+            <Kill trial={trial} />
+          </>
         ),
         props: { trial, search, onSearch },
       })}
     />
+  );
+}
+
+/** Nothing where the trial has ended, or the reader may not kill it. */
+function Kill({ trial }: { trial: Trial }) {
+  const may = useMay();
+  const [isAsking, setAsking] = useState(false);
+  const close = () => setAsking(false);
+  return (
+    <>
+      {!trial.final && may("experiment.write") && (
+        <Button kind="danger" icon="close" onClick={() => setAsking(true)}>
+          Kill…
+        </Button>
+      )}
+      {isAsking && <KillDialog experiment={trial.experiment_number} trials={[`${trial.experiment_number}.${trial.number}`]} onClose={close} />}
+    </>
   );
 }
 

@@ -3,9 +3,7 @@ import { it } from "vitest";
 import { admin, expectOpenToAll, open, page, shot } from "./browser";
 
 it("says why a trial waits, who has what it waits for, and what would help", async () => {
-  const { items: workers } = await admin<{ items: { slots: number }[] }>("GET", "/v1/workers");
-  const slots = workers.reduce((sum, one) => sum + one.slots, 0);
-  const first = await begin("sleep 600", slots);
+  const first = await begin("sleep 600", await allSlots());
   const second = await begin("true", 1);
   await open(page, "/cluster/queue");
   await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: why does it wait`) }).click();
@@ -18,6 +16,24 @@ it("says why a trial waits, who has what it waits for, and what would help", asy
   await admin("POST", `/v1/experiments/${first}/kill`);
   await page.getByText("Nothing of yours waits").waitFor({ timeout: 60_000 });
 });
+
+it("kills one trial that waits, once it is sure", async () => {
+  const first = await begin("sleep 600", await allSlots());
+  const second = await begin("true", 1);
+  await open(page, `/trials/${second}.1`);
+  await page.getByRole("button", { name: "Kill…" }).click();
+  await expectOpenToAll(page);
+  await shot(page, "kill");
+  await page.getByRole("dialog").getByRole("button", { name: `Kill trial ${second}.1` }).click();
+  await page.getByText("killed by a user").waitFor();
+  await page.getByRole("button", { name: "Kill…" }).waitFor({ state: "detached" });
+  await admin("POST", `/v1/experiments/${first}/kill`);
+});
+
+async function allSlots(): Promise<number> {
+  const { items } = await admin<{ items: { slots: number }[] }>("GET", "/v1/workers");
+  return items.reduce((sum, one) => sum + one.slots, 0);
+}
 
 /** An experiment of so many trials at once; its number. */
 async function begin(entrypoint: string, trials: number): Promise<number> {
