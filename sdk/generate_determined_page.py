@@ -65,15 +65,22 @@ all kinds have.
 
 A length is `{batches: 100}`, `{records: 100}`, `{epochs: 3}` or a bare number of batches. `max_length` of `async_halving` and `adaptive_asha`
 becomes `time_metric` (its unit) and `max_time`; the script reports a metric of that name, or its steps count as `batches`. A hyperparameter
-that is a bare scalar or list is a constant. `environment_variables` and `labels` may be mappings, as they were; a log policy's `action` may be
+that is a bare scalar or list is a constant. `single` draws one value for each hyperparameter that has a range, by `experiment_seed`. `environment_variables` and `labels` may be mappings, as they were; a log policy's `action` may be
 `{type: cancel_retries}`. An entrypoint `python3 -m determined.launch.torch_distributed -- COMMAND` (also `horovod`, `deepspeed`,
 `tensorflow`) becomes COMMAND, and `distributed` says how its processes train together.
+
+## What must change in the code
+
+A script reports through `muster.trial()` (`docs/training.md`); what it gives to Determined's own library (`import determined`) is not recorded, even where
+that library is installed. A search in which no trial reports the searcher's metric ends as `error` with that reason. A `single` experiment completes, and says
+so in a warning: in `reason` and `warnings` of the API, in `muster experiment describe` and `wait`, and on its page of the dashboard.
 
 ## What is refused
 
 | | why | instead |
 |---|---|---|
 | `entrypoint: module:TrialClass`, and launchers with `--trial` or options of their own | the class inherits from Determined's harness, which is not here | a script that calls `muster.trial()`; `docs/training.md` |
+| `bind_mounts`, `resources.devices` with entries | trials run as processes of the worker, not in containers, so nothing can be mounted or mapped for them and the script would miss its paths | remove them; the script uses the paths of the machine, which `data` can name |
 | `searcher.source_trial_id` | it names a trial of the other installation | `source_checkpoint_uuid` or `source_model`, after `muster import determined` |
 | searchers `sync_halving`, `adaptive`, `adaptive_simple` | Determined 0.38 refuses them too | `adaptive_asha` |
 | a search in which no hyperparameter varies; a log parameter of base 1; more rungs than `max_time` has units | there would be nothing to compare | `searcher.name: single`; a larger base; fewer rungs |

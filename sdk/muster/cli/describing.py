@@ -25,7 +25,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("where", f"{found.workspace} / {found.project}"),
         ("owner", found.owner),
         ("state", found.state),
-        ("reason", found.reason),
+        ("warning" if found.state == "completed" and found.best is None else "reason", found.reason),
         ("progress", f"{found.progress:.0%}"),
         ("search", _search(found)),
         ("limits", ", ".join(_texts(found, "limits"))),

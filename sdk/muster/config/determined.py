@@ -48,9 +48,6 @@ class Key:
 
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 _PACKAGES = f"{_NO_CONTAINER}; name the packages that they need in environment.requirements, or install them on the workers"
-_FOLDERS = (
-    f"{_NO_CONTAINER}, and see the worker's folders; use the folder's path on the machine in your script"
-)
 _STORED = "checkpoints go to the platform's object store; leave it out, only the save_ counts have an effect"
 _NOT_STORED = (
     "the store's own credentials are the platform's; leave it out, and keep the secret out of configs"
@@ -94,7 +91,8 @@ KEYS: tuple[Key, ...] = (
         holds=("type", "bucket", "bucket_directory_path", "local_cache_container_path", "local_cache_host_path", "access_key", "secret_key",
                "endpoint_url", "container_storage_path", "host_storage_path"), is_secret=True),
     Key(("debug",), _NOTHING, "Muster's own steps are traced, not printed; see `muster experiment trace`", harmless=(False,)),
-    Key(("bind_mounts",), _NOTHING, _FOLDERS, holds=("host_path", "container_path", "read_only", "propagation")),
+    Key(("bind_mounts",), _REFUSED, f"{_NO_CONTAINER}, and nothing can be mounted for them; remove it, and use the folder's path on the machine in "
+        "your script", holds=("host_path", "container_path", "read_only", "propagation")),
     Key(("internal",), _NOTHING, "it was Determined's own; leave it out", holds=("native", "native.command"), is_deprecated=True),
     Key(("min_validation_period",), _NOTHING, _CADENCE, ("batches", "records", "epochs"), is_deprecated=True),
     Key(("perform_initial_validation",), _NOTHING, _CADENCE, harmless=(False,), is_deprecated=True),
@@ -115,9 +113,9 @@ KEYS: tuple[Key, ...] = (
         ("pachd", "pachd.host", "pachd.port", "proxy", "proxy.scheme", "proxy.host", "proxy.port", "dataset", "dataset.project", "dataset.repo",
          "dataset.commit", "dataset.branch", "dataset.token"), is_secret=True),
     *_keys("resources", _SAME, "slots_per_trial", "max_slots", "weight", "priority", "resource_pool", "is_single_node"),
-    Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; shared memory is the machine's, leave it out"),
-    Key(("resources", "devices"), _NOTHING, f"{_NO_CONTAINER}, and see the machine's devices; leave it out",
-        ("host_path", "container_path", "mode")),
+    Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's own shared memory, whose size it does not change; leave it out"),
+    Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and no device can be mapped for them; remove it, and use the device's path on the "
+        "machine in your script", ("host_path", "container_path", "mode")),
     *_keys("resources", _NOTHING, "native_parallel", says="resources.slots_per_trial says it; leave it out", is_deprecated=True),
     *_keys("resources", _NOTHING, "slots", says="trials take resources.slots_per_trial; leave it out", is_deprecated=True),
     *_keys("resources", _NOTHING, "agent_label", says="Determined ignored it too; name what a worker must have in "

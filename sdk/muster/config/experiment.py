@@ -13,6 +13,7 @@ from muster.config.budget import Budget
 from muster.config.checkpointing import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
+from muster.config.determined import BY_PATH
 from muster.config.environment import Environment
 from muster.config.fitting import check_names, fitted
 from muster.config.launching import Distributed, Optimizations, check_optimizations
@@ -71,7 +72,8 @@ class ExperimentConfig(Section):
     """
 
     refused: ClassVar[Mapping[str, str]] = {
-        "template": "name it beside the config: `muster experiment create --template NAME`"
+        "template": "name it beside the config: `muster experiment create --template NAME`",
+        "bind_mounts": BY_PATH[("bind_mounts",)].says,
     }
 
     name: str | None = Field(default=None, min_length=1, max_length=128)
@@ -169,15 +171,9 @@ class ExperimentConfig(Section):
         )
 
     def _check_space(self) -> None:
-        varied = searched(self.hyperparameters)
         if isinstance(self.searcher, Single):
-            if varied:
-                raise refusal(
-                    "the searcher 'single' takes constants only",
-                    "hyperparameters", *varied[0][0],
-                    hint="give one value, or choose another searcher",
-                )  # fmt: skip
             return
+        varied = searched(self.hyperparameters)
         self._check_sampler(self.searcher)
         if isinstance(self.searcher, Custom):
             return  # Its program may give points of its own.

@@ -59,7 +59,7 @@ class _Many(_Common):
 
 
 class Single(_Common):
-    """One trial of constants."""
+    """One trial. A hyperparameter with a range gets one value, drawn at random by `reproducibility.experiment_seed`."""
 
     name: Literal["single"]
 

@@ -50,7 +50,7 @@ class Section(BaseModel):
     def _refusal(cls, key: str) -> PydanticCustomError:
         if (reason := cls.refused.get(key)) is not None:
             return refusal(
-                f"'{key}' has no effect in Muster: {reason}",
+                f"'{key}' is not supported by Muster: {reason}",
                 key,
                 code="unsupported_key",
             )

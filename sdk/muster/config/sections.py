@@ -1,10 +1,11 @@
 """The smaller sections of the config: resources, environment and storage."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
+from muster.config.determined import BY_PATH
 from muster.config.labels import Labels
 from muster.config.ranges import Priority, Weight
 from muster.config.section import Section, refusal, rule
@@ -70,6 +71,8 @@ class Resources(Section):
         preferred_labels: Workers that have more of these are taken before those that have fewer.
         excluded_workers: None of these workers, by their ids.
     """
+
+    refused: ClassVar[Mapping[str, str]] = {"devices": BY_PATH["resources", "devices"].says}
 
     slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)

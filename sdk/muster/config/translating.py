@@ -19,6 +19,8 @@ _LAUNCHING = re.compile(
 )
 _TOGETHER = {"torch_distributed": "torch", "horovod": "horovod", "deepspeed": "none", "tensorflow": "none"}
 _HOROVODS: Mapping[str, JsonValue] = {"tensor_fusion_cycle_time": 1, "auto_tune_tensor_fusion": False}
+_EMPTY: tuple[JsonValue, ...] = (None, "", [], {})
+"""Values that ask for nothing, of any key."""
 
 Values = dict[str, JsonValue]
 
@@ -68,6 +70,8 @@ def translate(root: Mapping[str, JsonValue]) -> Translated:
     for key in KEYS:
         if key.fate is Fate.WITHOUT_EFFECT:
             _leave_out(told, key)
+        elif key.fate is Fate.REFUSED and told.section(*key.path[:-1]).get(key.path[-1]) in _EMPTY:
+            told.section(*key.path[:-1]).pop(key.path[-1], None)
     for name in ("integrations", "internal"):
         if told.root.get(name) == {}:
             del told.root[name]
@@ -79,7 +83,7 @@ def _leave_out(told: Translated, key: Key) -> None:
     if key.path[-1] not in section:
         return
     value = section.pop(key.path[-1])
-    if value in (None, "", [], {}) or value in key.harmless or _is_nothing(value):
+    if value in _EMPTY or value in key.harmless or _is_nothing(value):
         return
     told.warn(key.name, key.says)
     told.has_secret = told.has_secret or key.is_secret

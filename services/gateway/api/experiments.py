@@ -77,7 +77,10 @@ class Experiment(Resource):
     labels: list[str] = []
     owner: str
     state: ExperimentState
-    reason: str | None = Field(default=None, description="Why it was rejected or failed.")
+    reason: str | None = Field(
+        default=None,
+        description="Why it was rejected, failed or ended early; of one that completed without a result, why there is none.",
+    )
     progress: float = Field(default=0.0, description="0 to 1.")
     searcher: str = Field(description="The search method's name.")
     metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
@@ -123,7 +126,7 @@ class ExperimentDetail(Experiment):
     warnings: list[str] = Field(
         default=[],
         description="What the config's check found worth saying. Of a key that does something else here than in Determined: its name, what"
-        " happens instead, and what to do.",
+        " happens instead, and what to do. Of one that completed without a result: why there is none.",
     )
     weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
     max_slots: int | None = Field(

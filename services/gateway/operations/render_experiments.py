@@ -19,7 +19,7 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
         "config": _shown(row.config),
         "config_yaml": row.config_yaml,
         "trace_id": row.trace_id,
-        "warnings": row.warnings,
+        "warnings": [*row.warnings, *_amiss(row)],
         **_part(row),
         "max_concurrent_trials": _concurrent(row),
         "budget": row.budget,
@@ -76,6 +76,11 @@ def _part(row: Row) -> dict[str, Any]:
         "max_trials": told.get("max_trials"),
         "pool": told.get("pool") or asked["resource_pool"] or "default",
     }
+
+
+def _amiss(row: Row) -> list[str]:
+    """Why an experiment that completed has no result; a single training may."""
+    return [row.reason] if row.state == "completed" and row.best is None and row.reason else []
 
 
 def _concurrent(row: Row) -> int | None:

@@ -9,6 +9,11 @@ from services.searcher.core.methods.port import Ending
 from services.searcher.core.objectives import is_finite
 from shared.messages.specs import Wanted
 
+_HOW_TO_REPORT = (
+    "report it with `trial.validate` of `muster.trial()`: what a script gives to Determined's own library is not recorded"
+    " (docs/determined.md)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -98,4 +103,4 @@ def _nothing_to_choose(config: ExperimentConfig) -> str:
         return f"no trial ever reported {names} within searcher.limits: {', '.join(searcher.limits)}"
     key = "searcher.metrics" if searcher.metrics else "searcher.metric"
     numbers = "as finite numbers" if len(searcher.aims) > 1 else "as a finite number"
-    return f"no trial ever reported {key} {names} {numbers}"
+    return f"no trial ever reported {key} {names} {numbers}; {_HOW_TO_REPORT}"

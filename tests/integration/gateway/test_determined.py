@@ -10,6 +10,7 @@ from shared.messages.experiments import Accepted, SubmissionCommitted, ValidateC
 from shared.messages.plans import Plan, PlanExperiment, Spread
 from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.conftest import Others
+from tests.integration.gateway.test_experiments import changed
 from tests.support.waiting import eventually
 
 CONFIG = """
@@ -93,3 +94,35 @@ async def test_a_plan_warns_of_what_the_submission_would(api: httpx.AsyncClient,
     answer = await api.post("/v1/plans", json={"config_yaml": CONFIG})
     assert answer.status_code == 200, answer.text
     assert named(answer.json()) == NAMED
+
+
+async def test_what_only_a_container_has_is_refused_before_anything_is_made(api: httpx.AsyncClient) -> None:
+    mounted = f"{CONFIG}bind_mounts: [{{host_path: /data, container_path: /mnt}}]\n"
+    for path in ("/v1/experiments", "/v1/plans"):
+        answer = await api.post(path, json={"config_yaml": mounted})
+        assert (answer.status_code, answer.json()["code"]) == (422, "unsupported_key")
+        assert answer.json()["place"].startswith("bind_mounts")
+        assert "not in a container of their own" in answer.json()["detail"]
+
+
+async def test_a_single_training_that_recorded_nothing_completes_with_a_warning(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    others.say(ValidateConfig, Accepted())
+    single = "entrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n"
+    made = (await api.post("/v1/experiments", json={"config_yaml": single})).json()
+    reason = "no trial ever reported searcher.metric 'loss' as a finite number"
+    over = changed(made, 1, state="completed", final=True, reason=reason)
+    await others.announce("searcher", DEFAULT_TENANT, over)
+    path = f"/v1/experiments/{made['number']}"
+
+    async def is_over() -> bool:
+        return bool((await api.get(path)).json()["final"])
+
+    await eventually(is_over)
+    shown = (await api.get(path)).json()
+    assert (shown["state"], shown["reason"], shown["warnings"]) == (
+        "completed",
+        reason,
+        [*made["warnings"], reason],
+    )

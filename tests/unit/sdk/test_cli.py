@@ -303,3 +303,15 @@ def test_a_trial_is_killed_by_its_name(shell: Shell) -> None:
         "trial 31.2 was told to end at once; it is now stopping".split(),
     )
     assert json.loads(shell("trial", "kill", "31.2", "--json").out)["state"] == "stopping"
+
+
+@pytest.mark.parametrize(
+    ("state", "best", "word"), [("completed", None, "warning"), ("error", None, "reason")]
+)
+def test_a_training_that_recorded_nothing_completes_with_a_warning(
+    shell: Shell, state: str, best: None, word: str
+) -> None:
+    told = EXPERIMENT | {"state": state, "best": best, "reason": "no trial ever reported"}
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=told)
+    lines = [line.split() for line in shell("experiment", "describe", "31").out.splitlines()]
+    assert [word, "no", "trial", "ever", "reported"] in lines

@@ -100,7 +100,6 @@ hyperparameters | nothing to search | name: random, max_trials: 2 | lr: 0.1
 hyperparameters | nothing to search | name: grid | a: 1
 hyperparameters.a.b.count | count | name: grid | a: {b: {type: double, minval: 0, maxval: 1}}
 hyperparameters | 1000000 points | name: grid | a: &A, b: &A
-hyperparameters.a | constants | name: single | a: {type: int, minval: 0, maxval: 1}
 searcher.sampler | adapts numbers that every trial has | name: random, max_trials: 2, sampler: cmaes | \
     a: {type: categorical, vals: [1, 2]}, b: {type: int, minval: 0, maxval: 1, when: {a: 1}}
 """)

@@ -7,9 +7,11 @@ import yaml
 
 from muster.config import ExperimentConfig, load_config, read_config
 from muster.config.determined import BY_PATH, KEYS, Fate
+from muster.config.load import check_partial
 from muster.config.named import KINDS
 from muster.config.policies import LogPolicy
 from muster.config.section import Section
+from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD, refused
 
 SCHEMA = """
@@ -48,6 +50,7 @@ tensorboard_storage.type workspace
 """.split()
 """The keys of an experiment's config in Determined 0.38, from its schema."""
 
+SINGLE = "entrypoint: python3 train.py\nsearcher: {name: single, metric: loss}"
 FULL = """
 name: noop
 description: all of it
@@ -56,7 +59,7 @@ workspace: ''
 project: ''
 entrypoint: python3 -m determined.launch.torch_distributed -- python3 train.py --lr $LR && echo done
 data: {any: thing, secrets: {token: s3cr3t}}
-bind_mounts: [{host_path: /data, container_path: /data, read_only: true, propagation: rprivate}]
+bind_mounts: []
 checkpoint_policy: best
 checkpoint_storage: {type: s3, bucket: b, access_key: AKIA, secret_key: s3cr3t, endpoint_url: null, prefix: p, save_experiment_best: 0,
                      save_trial_best: 1, save_trial_latest: 1}
@@ -93,7 +96,7 @@ profiling: {enabled: true, begin_on_batch: 0, end_after_batch: 9, sync_timings: 
 records_per_epoch: 50000
 reproducibility: {experiment_seed: 7}
 resources: {slots_per_trial: 2, max_slots: 8, weight: 2, priority: 50, resource_pool: '', shm_size: 4 GiB, is_single_node: true,
-            devices: [{host_path: /dev/a, container_path: /dev/a, mode: mrw}], slots: 2, native_parallel: true, agent_label: x}
+            devices: [], slots: 2, native_parallel: true, agent_label: x}
 retention_policy: {log_retention_days: 0}
 scheduling_unit: 10
 searcher: {name: adaptive_asha, metric: loss, max_trials: 16, max_length: {epochs: 12}, divisor: 4, mode: standard, max_rungs: 5,
@@ -215,6 +218,37 @@ def test_what_could_not_be_what_was_meant_is_refused() -> None:
     told = refused(GOOD, ["searcher.source_trial_id=5"])
     assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", "searcher.source_trial_id")
     assert BY_PATH["searcher", "source_trial_id"].fate is Fate.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ("bind_mounts: [{host_path: /data, container_path: /data}]", "bind_mounts"),
+        ("resources: {devices: [{host_path: /dev/a, container_path: /dev/b}]}", "resources.devices"),
+        ("resources: {devices: ['/dev/a:/dev/b:mrw']}", "resources.devices"),
+    ],
+)
+def test_what_only_a_container_has_is_refused_with_the_reason(given: str, place: str) -> None:
+    told = refused(f"{SINGLE}\n{given}")
+    assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", place)
+    assert "not in a container of their own" in told.message
+    assert "on the machine in your script" in told.message
+    assert BY_PATH[tuple(place.split("."))].fate is Fate.REFUSED
+    with pytest.raises(Rejected):
+        check_partial(yaml.safe_load(given), "template")
+
+
+def test_the_image_and_its_shared_memory_are_left_out_and_the_difference_is_told() -> None:
+    read = read_config(f"{SINGLE}\nenvironment: {{image: mine}}\nresources: {{shm_size: 4 GiB}}")
+    told = {warning.split(":")[0]: warning for warning in read.warnings}
+    assert set(told) == {"environment.image", "resources.shm_size"}
+    assert "environment.requirements" in told["environment.image"]
+    assert "the machine's own shared memory" in told["resources.shm_size"]
+
+
+def test_a_single_training_takes_a_space() -> None:
+    space = "hyperparameters: {lr: {type: log, base: 10, minval: -4, maxval: -1}, width: 8}"
+    assert read_config(f"{SINGLE}\n{space}").warnings == ()
 
 
 def test_variables_follow_the_kind_of_slot() -> None:

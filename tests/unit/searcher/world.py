@@ -34,10 +34,10 @@ SEED = 11
 def config(
     searcher: dict[str, object], space: dict[str, object] | None = None, **more: object
 ) -> ExperimentConfig:
-    space = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}} if space is None else space
+    varied: dict[str, object] = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}}
+    if space is None:
+        space = {"lr": 0.1} if searcher["name"] == "single" else varied
     common = {"metric": "loss", "smaller_is_better": True}
-    if searcher["name"] == "single":
-        space = {"lr": 0.1}
     return load_config(
         {"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher, **more}
     )
