@@ -59,7 +59,7 @@ def test_whatever_happens_a_search_keeps_its_rules_and_ends(name: str, story: St
     assert world.search.planned() == made_by(case, world) - replaced(case, world)
     assert world.most_open <= case.concurrent
     assert world.search.is_exhausted
-    assert all(is_in_space(trial.point, name) for trial in world.trials.values())
+    assert all(is_in_space(trial.point) for trial in world.trials.values())
     assert all(trial.is_final for trial in world.trials.values())
     assert world.experiment.state is end_by_the_rules(world)
     assert [entry.position for entry in world.journal] == list(range(1, len(world.journal) + 1))
@@ -151,10 +151,8 @@ def take_up_state(world: World) -> None:
     take_up(world.search, json.loads(json.dumps(state)))
 
 
-def is_in_space(point: Point, name: str) -> bool:
+def is_in_space(point: Point) -> bool:
     given_point: Any = point
-    if name == "single":
-        return bool(given_point == {"lr": 0.1})
     takes_part = given_point["optimizer"] == "sgd"
     return bool(
         1e-4 <= given_point["lr"] <= 1e-1

@@ -34,9 +34,7 @@ SEED = 11
 def config(
     searcher: dict[str, object], space: dict[str, object] | None = None, **more: object
 ) -> ExperimentConfig:
-    varied: dict[str, object] = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}}
-    if space is None:
-        space = {"lr": 0.1} if searcher["name"] == "single" else varied
+    space = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}} if space is None else space
     common = {"metric": "loss", "smaller_is_better": True}
     return load_config(
         {"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher, **more}
