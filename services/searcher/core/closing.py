@@ -59,19 +59,16 @@ class Closing:
         """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
 
         The scheduler may have granted a run of which the searcher has not been notified yet; the kill that is sent with the end of a
-        queued trial reaches it. A trial whose request is closed already waits only for what its last run announced: a kill ends that.
+        queued trial reaches it. A trial whose request is closed already waits for what its last run announced, and is left alone.
         """
-        if trial.is_final:
+        if trial.is_final or trial.closed is not None:
             return
-        if trial.closed is None and trial.is_idle:
-            if trial.state is TrialState.QUEUED:
-                trial = self._changes.want(trial, Wanted.KILL)
-            self.close(trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, self._changes.now))
-            trial = self._changes[trial.number]
-        if trial.closed is None:
+        if not trial.is_idle:
             self._ask(trial, wanted)
-        elif wanted is Wanted.KILL:
-            self.settle_anyway(trial)
+            return
+        if trial.state is TrialState.QUEUED:
+            trial = self._changes.want(trial, Wanted.KILL)
+        self.close(trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, self._changes.now))
 
     def settle(self, trial: Trial) -> None:
         """End a closed trial once all that it announced has arrived."""

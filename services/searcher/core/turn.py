@@ -189,13 +189,16 @@ class Turn:
             self._places.fill(self._journal.widen(limit))
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
-        """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""
+        """End every trial; a kill may follow a cancel, and waits for no reports. Raises Conflict where the search is over."""
         self._require((*GOING, ExperimentState.STOPPING), "cancelled")
         if self.experiment.state is not ExperimentState.STOPPING:
             self._closing.stop(ExperimentTrigger.CANCEL, None, wanted)
-            return
-        self._changes.is_announced = True
-        self._closing.hurry(wanted)
+        else:
+            self._changes.is_announced = True
+            self._closing.hurry(wanted)
+        if wanted is Wanted.KILL:
+            for trial in self._changes.live():
+                self._closing.settle_anyway(trial)
 
     def kill_trial(self, number: int) -> None:
         """End one trial at once; the search goes on without it. Raises Conflict where the trial is over."""
@@ -208,6 +211,7 @@ class Turn:
             )
         self._changes.tell(changed(trial, reason=trial.reason or KILLED_BY_USER))
         self._closing.end(self._changes[number], Wanted.KILL)
+        self._closing.settle_anyway(self._changes[number])
 
     def finish(self) -> None:
         """End the search with the best so far: its trials save and stop. Raises Conflict where it is over."""

@@ -1,6 +1,6 @@
 """Trials and experiments that are killed: what has no run ends at once, and nothing that was killed runs again."""
 
-from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
@@ -10,6 +10,7 @@ from services.searcher.core.turn import Turn
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import RANDOM, begun
+from tests.unit.searcher.spending import Spending
 from tests.unit.searcher.world import (
     NOW,
     SEED,
@@ -103,7 +104,8 @@ def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_kil
     world.grant(1), world.grant(2)
     world.turn(Turn.pause)
     world.obey(2)
-    kill(world, 1), kill(world, 2)
+    kill(world, 1)
+    kill(world, 2)
     assert (world.trials[1].state, world.trials[2].state) == ("stopping", "cancelled")
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 0), is_requeued=False))
     closed = world.turn(lambda turn: turn.on_closed(1, 1, Closed("parked", 1, None, NOW)))
@@ -121,6 +123,43 @@ def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wai
     assert (world.trials[1].state, world.experiment.state) == ("completed", "completed")
 
 
+def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() -> None:
+    world = begun(SINGLE)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.close(1, "failed", checkpoints=1)
+    world.turn(lambda turn: turn.cancel(Wanted.CANCEL))
+    assert (world.trials[1].state, world.experiment.state) == ("stopping", "stopping")
+    world.turn(lambda turn: turn.cancel(Wanted.KILL))
+    assert (world.trials[1].state, world.experiment.state) == ("error", "cancelled")
+
+
+@pytest.mark.parametrize(("wanted", "state"), [(Wanted.CANCEL, "stopping"), (Wanted.KILL, "cancelled")])
+def test_a_queued_trial_whose_last_run_is_not_stored_yet_waits_when_cancelled_and_not_when_killed(
+    wanted: Literal[Wanted.CANCEL, Wanted.KILL], state: str
+) -> None:
+    world = begun(SINGLE)
+    world.grant(1)
+    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
+    assert world.trials[1].state == "queued"
+    world.turn(lambda turn: turn.cancel(wanted))
+    assert (world.trials[1].state, world.experiment.state) == (state, state)
+
+
+def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
+    world = Spending(config(RANDOM, budget={"deadline": "1h"}))
+    world.turn(lambda turn: turn.begin(submitted=NOW))
+    world.grant_all(1)
+    world.after(59).look()
+    assert world.trials[1].wanted is Wanted.STOP
+    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=False))
+    world.turn(lambda turn: turn.on_closed(1, 1, Closed("stopped", 1, None, NOW)))
+    world.after(2).look()
+    assert world.trials[1].state == "stopping"
+    world.validate(1, 1, 0.5)
+    assert (world.trials[1].state, world.experiment.best and world.experiment.best.value) == ("stopped", 0.5)
+
+
 def test_a_trial_that_is_over_cannot_be_killed() -> None:
     world = begun(RANDOM)
     kill(world, 1)
@@ -132,13 +171,12 @@ def test_a_trial_that_is_over_cannot_be_killed() -> None:
 @pytest.mark.parametrize("wanted", [Wanted.CANCEL, Wanted.KILL])
 @pytest.mark.parametrize("is_paused", [False, True])
 def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
-    wanted: Wanted, is_paused: bool
+    wanted: Literal[Wanted.CANCEL, Wanted.KILL], is_paused: bool
 ) -> None:
     world = begun(RANDOM)
     if is_paused:
         world.turn(Turn.pause)
-    act: Callable[[Turn], None] = lambda turn: turn.cancel(wanted)  # noqa: E731
-    decision = world.turn(act)
+    decision = world.turn(lambda turn: turn.cancel(wanted))
     assert (world.experiment.state, decision.wanted) == ("cancelled", (1, 2))
     assert {trial.state for trial in world.trials.values()} == {"cancelled"}
 
