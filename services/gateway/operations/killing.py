@@ -29,7 +29,7 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
             "trial_ended",
             f"trial {name} has ended ({row.state}) and cannot be killed: only a trial that has not ended can be",
             "trial",
-            f"`muster trial show {name}` tells how it ended",
+            f"`muster trial describe {name}` tells how it ended",
         )
     before = row.version
     command = KillTrial(
