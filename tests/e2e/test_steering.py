@@ -66,6 +66,32 @@ async def test_kill_does_not_wait(platform: Platform) -> None:
     assert platform.wait(made).state == "cancelled"
 
 
+async def test_killed_trials_end_and_their_search_goes_on_until_none_is_left(platform: Platform) -> None:
+    space = LONG | {"x": {"type": "double", "minval": 0.5, "maxval": 1.5}}
+    search: dict[str, object] = {"name": "random", "metric": "loss", "max_trials": 3}
+    made = platform.create(search, hyperparameters=space)
+
+    def is_running() -> bool:
+        found = platform.client.trials.list(made.number).first(1)
+        return bool(found and found[0].state == "running")
+
+    await eventually(is_running, PATIENCE_S, every_s=0.2)
+    for number in (3, 1):
+        name = f"{made.number}.{number}"
+        assert platform.muster("trial", "kill", name).code == 0
+        assert platform.client.experiments.get(made.number).state == "active"
+
+        def is_cancelled(name: str = name) -> bool:
+            trial = platform.client.trials.get(name)
+            return (trial.state, trial.reason) == ("cancelled", "killed by a user")
+
+        await eventually(is_cancelled, PATIENCE_S, every_s=0.2)
+    again = platform.muster("trial", "kill", f"{made.number}.1")
+    assert again.code == 0, again.err
+    assert platform.muster("trial", "kill", f"{made.number}.2").code == 0
+    assert platform.wait(made).state == "cancelled"
+
+
 async def test_a_paused_experiment_can_be_cancelled(platform: Platform) -> None:
     made = await begun(platform)
     platform.client.experiments.pause(made.number)
