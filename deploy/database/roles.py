@@ -1,96 +1,73 @@
-"""The database's roles and schemas: for each service a schema, its owner (migrations), its tenant role and its system role.
+"""The statements that make roles, logins and schemas. None changes a password that exists, except `set_password`.
 
-Repeatable: what exists is kept, passwords are set to what the caller holds. Tables and policies come from the services' migrations.
+For each service: a schema, and the roles of its owner (migrations), its tenants' transactions and its system loops. Tables and policies
+come from the services' migrations.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-import asyncpg
+from deploy.database.urls import SERVICES, login_name, role_names
 
-from deploy.database.urls import (
-    DATABASE,
-    KINDS,
-    SERVICES,
-    ServiceUrls,
-    on_database,
-    role_names,
-    service_urls,
-)
-
-CREATION_LOCK = 0x6D75737465
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+_PLAIN = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION"
 
 
-async def create_database(
-    administrator_url: str, passwords: Mapping[str, str], database: str = DATABASE
-) -> dict[str, ServiceUrls]:
-    """Make the database, its roles and schemas where they are missing, and set the roles' passwords.
-
-    Args:
-        administrator_url: a role that may create databases and roles, on any database of the server.
-        passwords: one per name of `role_names`.
-        database: the database's name.
-
-    Returns:
-        The addresses for each service.
-    """
-    if not _NAME.fullmatch(database):
-        raise ValueError(f"{database!r} cannot name a database: lower-case letters, digits and '_' only")
-    server = await asyncpg.connect(administrator_url)
-    try:
-        await server.execute("SELECT pg_advisory_lock($1)", CREATION_LOCK)
-        if not await server.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", database):
-            await server.execute(f'CREATE DATABASE "{database}"')
-        existing = {row["rolname"] for row in await server.fetch("SELECT rolname FROM pg_roles")}
-        for role in role_names():
-            await server.execute(_role_statement(role, passwords[role], role in existing))
-        inside = await asyncpg.connect(on_database(administrator_url, database))
-        try:
-            for statement in _privileges(database):
-                await inside.execute(statement)
-            # Last: a service that was started already is let in when all is there, and not before.
-            for role in role_names():
-                await inside.execute(f"ALTER ROLE {role} LOGIN")
-        finally:
-            await inside.close()
-    finally:
-        await server.close()
-    return service_urls(administrator_url, passwords, database)
+def create_roles(existing: Collection[str]) -> list[str]:
+    """Create the roles that hold the privileges, where they are missing. They cannot log in."""
+    missing = [role for role in role_names() if role not in existing]
+    return [f"CREATE ROLE {role} NOLOGIN {_PLAIN}" for role in missing]
 
 
-async def drop_database(administrator_url: str, database: str) -> None:
-    """Remove a database with all in it, whoever is connected; its roles stay."""
-    server = await asyncpg.connect(administrator_url)
-    try:
-        await server.execute(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)')
-    finally:
-        await server.close()
+def create_logins(database: str, passwords: Mapping[str, str], existing: Collection[str]) -> list[str]:
+    """Create the database's login roles where they are missing; `allow_logins` opens them."""
+    logins = {login_name(database, role): password for role, password in passwords.items()}
+    return [
+        f"CREATE ROLE {login} NOLOGIN NOINHERIT {_PLAIN} PASSWORD {_quoted(password)}"
+        for login, password in logins.items()
+        if login not in existing
+    ]
 
 
-def _role_statement(role: str, password: str, exists: bool) -> str:
-    begin = f"ALTER ROLE {role}" if exists else f"CREATE ROLE {role} NOLOGIN"
-    quoted = password.replace("'", "''")
-    return f"{begin} NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION PASSWORD '{quoted}'"
+def set_password(database: str, role: str, password: str) -> str:
+    """Replace the password of one login role."""
+    return f"ALTER ROLE {login_name(database, role)} PASSWORD {_quoted(password)}"
 
 
-def _privileges(database: str) -> list[str]:
+def grant(database: str) -> list[str]:
+    """Create the schemas, and grant each role what it needs. To be run in the database itself; repeatable."""
     statements = [
         f'REVOKE ALL ON DATABASE "{database}" FROM PUBLIC',
         "REVOKE ALL ON SCHEMA public FROM PUBLIC",
     ]
     for service in SERVICES:
-        owner, tenant, system = (f"{service}_{kind}" for kind in KINDS)
+        owner, tenant, system = role_names(service)
         statements += [
             f"GRANT {owner} TO CURRENT_USER",
             f"CREATE SCHEMA IF NOT EXISTS {service} AUTHORIZATION {owner}",
             f"ALTER SCHEMA {service} OWNER TO {owner}",
             f"REVOKE ALL ON SCHEMA {service} FROM PUBLIC",
             f"GRANT USAGE ON SCHEMA {service} TO {tenant}, {system}",
-            f'GRANT CONNECT ON DATABASE "{database}" TO {owner}, {tenant}, {system}',
-            *(
-                f'ALTER ROLE {role} IN DATABASE "{database}" SET search_path = {service}'
-                for role in (owner, tenant, system)
-            ),
         ]
+        for role in (owner, tenant, system):
+            login = login_name(database, role)
+            # A session of the login has the role's privileges and no others, and is refused by every other database.
+            statements += [
+                f"GRANT {role} TO {login}",
+                f'GRANT CONNECT ON DATABASE "{database}" TO {login}',
+                f'ALTER ROLE {login} IN DATABASE "{database}" SET role = {role}',
+                f'ALTER ROLE {login} IN DATABASE "{database}" SET search_path = {service}',
+            ]
     return statements
+
+
+def allow_logins(database: str) -> list[str]:
+    """Open the login roles. Last of all, so that a service that waits for its database finds it complete."""
+    return [f"ALTER ROLE {login_name(database, role)} LOGIN" for role in role_names()]
+
+
+def drop_logins(database: str) -> str:
+    """Remove the login roles of a database that is gone."""
+    return f"DROP ROLE IF EXISTS {', '.join(login_name(database, role) for role in role_names())}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,7 +1,11 @@
-"""Names and addresses of the database's roles: pure, so that whoever only needs an address loads no driver."""
+"""Names and addresses of the database's roles. Pure, and without a driver, so that reading an address stays cheap.
+
+Postgres keeps roles per server, not per database. Each service therefore has three roles that hold the privileges and are shared by
+all databases of a server (`role_names`), and each database has login roles of its own, with passwords of its own (`login_name`).
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 DATABASE = "muster"
@@ -18,15 +22,47 @@ class ServiceUrls:
     system: str
 
 
-def role_names() -> tuple[str, ...]:
-    """All login roles, `<service>_<kind>`."""
-    return tuple(f"{service}_{kind}" for service in SERVICES for kind in KINDS)
+@dataclass(frozen=True, slots=True)
+class PlatformDatabase:
+    """What one platform knows of its database.
+
+    Attributes:
+        administrator_url: a role that may create databases and roles, on any database of the server.
+        platform: the id that the platform's folder holds.
+        passwords: of the database's login roles, one per name of `role_names`.
+        name: the database's name.
+    """
+
+    administrator_url: str = field(repr=False)
+    platform: str
+    passwords: Mapping[str, str] = field(repr=False)
+    name: str = DATABASE
+
+    @property
+    def urls(self) -> dict[str, ServiceUrls]:
+        """The addresses for each service."""
+        return service_urls(self.administrator_url, self.passwords, self.name)
+
+
+def role_names(service: str | None = None) -> tuple[str, ...]:
+    """The roles that hold the privileges, `<service>_<kind>`, of one service or all."""
+    services = SERVICES if service is None else (service,)
+    return tuple(f"{one}_{kind}" for one in services for kind in KINDS)
+
+
+def login_name(database: str, role: str) -> str:
+    """The login role of one database that acts as `role`."""
+    return f"{database}_{role}"
 
 
 def service_urls(
     administrator_url: str, passwords: Mapping[str, str], database: str = DATABASE
 ) -> dict[str, ServiceUrls]:
-    """The addresses for each service, at the administrator's server."""
+    """The addresses for each service, at the administrator's server.
+
+    Args:
+        passwords: one per name of `role_names`, of this database's login roles.
+    """
     return {service: _urls(administrator_url, service, passwords, database) for service in SERVICES}
 
 
@@ -37,19 +73,19 @@ def on_database(url: str, database: str) -> str:
 
 def _urls(administrator_url: str, service: str, passwords: Mapping[str, str], database: str) -> ServiceUrls:
     owner, tenant, system = (
-        _as_role(administrator_url, f"{service}_{kind}", passwords[f"{service}_{kind}"], database)
-        for kind in KINDS
+        _as_login(administrator_url, login_name(database, role), passwords[role], database)
+        for role in role_names(service)
     )
     return ServiceUrls(owner=owner, tenant=tenant, system=system)
 
 
-def _as_role(url: str, role: str, password: str, database: str) -> str:
+def _as_login(url: str, login: str, password: str, database: str) -> str:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return urlunsplit(
         (
             "postgresql",
-            f"{role}:{quote(password, safe='')}@{place}",
+            f"{login}:{quote(password, safe='')}@{place}",
             f"/{database}",
             _options(parts.query),
             "",

@@ -39,11 +39,7 @@ def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
         "MUSTER_NATS__CREDENTIALS": str(addresses.credentials[service]),
     }
     if urls := addresses.postgres.get(service):
-        environment |= {
-            "MUSTER_POSTGRES__OWNER_URL": urls.owner,
-            "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
-            "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
-        }
+        environment |= postgres_environment(urls)
     if service in USES_REDIS:
         environment["MUSTER_REDIS__URL"] = addresses.redis_url
     if service in USES_S3:
@@ -56,3 +52,12 @@ def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
     if service == "scheduler":
         environment["MUSTER_SCHEDULER__WORKER_ISSUER_FILE"] = str(addresses.worker_issuer)
     return environment
+
+
+def postgres_environment(urls: ServiceUrls) -> dict[str, str]:
+    """The settings of one service that name its database."""
+    return {
+        "MUSTER_POSTGRES__OWNER_URL": urls.owner,
+        "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
+        "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
+    }

@@ -25,20 +25,20 @@ SOURCES: dict[str, tuple[str, ...]] = {
 STEP_TIMEOUT_S = 60.0
 
 
-def run_step(step: str, job: Mapping[str, object], done: Path) -> None:
+def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
     """Perform a step in a process of its own, unless it was done with this very job before.
 
     Args:
         step: a key of SOURCES.
         job: its arguments.
-        done: file that remembers a hash of the last job and of the code that did it.
+        done: file that remembers a hash of the last job and of the code that did it; None performs it each time.
 
     Raises:
         Broken: it failed.
     """
     text = json.dumps({"step": step, **job}, sort_keys=True)
     mark = _mark(step, text)
-    if done.exists() and done.read_text() == mark:
+    if done is not None and done.exists() and done.read_text() == mark:
         return
     finished = subprocess.run(
         [sys.executable, "-P", "-m", "deploy.embedded.initialise"],
@@ -50,7 +50,8 @@ def run_step(step: str, job: Mapping[str, object], done: Path) -> None:
     )
     if finished.returncode != 0:
         raise Broken(f"{step} could not be set up: {finished.stderr.strip()}")
-    done.write_text(mark)
+    if done is not None:
+        done.write_text(mark)
 
 
 def _mark(step: str, text: str) -> str:
@@ -74,9 +75,13 @@ def _perform(job: dict[str, str]) -> None:
 
             make_certificates(Path(job["directory"]), SystemClock().now())
         case "database":
-            from deploy.database.roles import create_database
+            from deploy.database.setup import set_up_database
+            from deploy.database.urls import PlatformDatabase
 
-            asyncio.run(create_database(job["administrator_url"], json.loads(job["passwords"])))
+            wanted = PlatformDatabase(
+                job["administrator_url"], job["platform"], json.loads(job["passwords"]), job["name"]
+            )
+            asyncio.run(set_up_database(wanted))
         case "bucket":
             from deploy.embedded.buckets import make_bucket
 

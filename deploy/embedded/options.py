@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deploy.database.urls import DATABASE
 from deploy.embedded.environment import S3Address
 from deploy.embedded.servers.s3 import BUCKET
 from muster.errors import Rejected
@@ -29,6 +30,7 @@ class Options:
         home: the folder of everything, `.muster`.
         keys: folder of NATS identities.
         nats_url, postgres_url, redis_url, s3: servers that already run; None where one is to be started.
+        database: the platform's own on the Postgres server.
         rest_port, grpc_port: the gateway's; 0 for a free one.
         runs_niceness: how far runs give way to servers and services, with which they share this machine.
         inherited: the environment that services get beside their settings.
@@ -40,6 +42,7 @@ class Options:
     postgres_url: str | None = None
     redis_url: str | None = None
     s3: S3Address | None = None
+    database: str = DATABASE
     rest_port: int = REST_PORT
     grpc_port: int = GRPC_PORT
     runs_niceness: int = RUNS_NICENESS
@@ -62,6 +65,7 @@ def load_options(environment: Mapping[str, str] | None = None, home: Path | None
         postgres_url=values.get("MUSTER_POSTGRES__URL") or None,
         redis_url=values.get("MUSTER_REDIS__URL") or None,
         s3=_s3(values),
+        database=values.get("MUSTER_POSTGRES__DATABASE") or DATABASE,
         rest_port=rest,
         grpc_port=_port(values, "MUSTER_GATEWAY__GRPC_PORT", GRPC_PORT if rest == REST_PORT else 0),
         runs_niceness=_number(values, NICENESS, RUNS_NICENESS, 19, "niceness"),

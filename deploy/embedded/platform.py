@@ -5,10 +5,11 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from deploy.database.urls import role_names, service_urls
+from deploy.embedded.database import own_database
 from deploy.embedded.environment import Addresses, S3Address, service_environment
 from deploy.embedded.initialise import run_step
 from deploy.embedded.keeper import Keeper
@@ -83,8 +84,15 @@ class Platform:
         run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
 
     def _make_database(self) -> None:
-        job = {"administrator_url": self._administrator_url, "passwords": _as_text(self._passwords())}
-        run_step("database", job, self._done("database"))
+        wanted = own_database(self.home, self.options)
+        job = {
+            "administrator_url": wanted.administrator_url,
+            "platform": wanted.platform,
+            "passwords": json.dumps(wanted.passwords, sort_keys=True),
+            "name": wanted.name,
+        }
+        # A server of somebody's own may have been given to another platform since the last start.
+        run_step("database", job, self._done("database") if self._find(PostgresServer) else None)
 
     def _make_bucket(self) -> None:
         started = self._find(S3Server)
@@ -107,20 +115,26 @@ class Platform:
         return tuple(servers)
 
     def _services(self, rest: int, grpc: int, sides: list[int]) -> tuple[Service, ...]:
-        addresses = self._addresses()
-        services = []
-        for name, side in zip(SERVICES, sides, strict=True):
-            environment = {
-                **self.options.inherited,
-                NICENESS: str(self.options.runs_niceness),
-                **service_environment(name, addresses),
-                "MUSTER_SIDE__TOKEN": self.home.secret("side-token"),
-                "MUSTER_TELEMETRY__DIRECTORY": str(self.home.root / TRACES_FOLDER),
-                **self._own(name, rest, grpc),
-            }
-            ports = (rest, grpc) if name == "gateway" else ()
-            services.append(Service(self.home, name, side, environment, ports))
-        return tuple(services)
+        return tuple(
+            Service(
+                self.home,
+                name,
+                side,
+                partial(self._environment, name, rest, grpc),
+                (rest, grpc) if name == "gateway" else (),
+            )
+            for name, side in zip(SERVICES, sides, strict=True)
+        )
+
+    def _environment(self, service: str, rest: int, grpc: int) -> dict[str, str]:
+        return {
+            **self.options.inherited,
+            NICENESS: str(self.options.runs_niceness),
+            **service_environment(service, self._addresses()),
+            "MUSTER_SIDE__TOKEN": self.home.secret("side-token"),
+            "MUSTER_TELEMETRY__DIRECTORY": str(self.home.root / TRACES_FOLDER),
+            **self._own(service, rest, grpc),
+        }
 
     def _own(self, service: str, rest: int, grpc: int) -> dict[str, str]:
         """What only one service is told."""
@@ -154,15 +168,10 @@ class Platform:
             nats_url=nats.url if nats else self.options.nats_url or "",
             credentials={name: self.keys.credentials(name) for name in SERVICES},
             worker_issuer=self.keys.worker_issuer,
-            postgres=service_urls(self._administrator_url, self._passwords()),
+            postgres=own_database(self.home, self.options).urls,
             redis_url=redis.url if redis else self.options.redis_url or "",
             s3=self._s3,
         )
-
-    @property
-    def _administrator_url(self) -> str:
-        postgres = self._find(PostgresServer)
-        return postgres.administrator_url if postgres else self.options.postgres_url or ""
 
     @property
     def _s3(self) -> S3Address:
@@ -174,9 +183,6 @@ class Platform:
 
     def _find(self, kind: type[Found]) -> Found | None:
         return next((server for server in self.servers if isinstance(server, kind)), None)
-
-    def _passwords(self) -> dict[str, str]:
-        return {role: self.home.secret(f"postgres-{role}") for role in role_names()}
 
     def _service_ports(self) -> tuple[int, ...]:
         spare = iter(free_ports(2 + len(SERVICES)))
@@ -194,7 +200,3 @@ class Platform:
 
     def _done(self, step: str) -> Path:
         return self.home.secrets / f"{step}.done"
-
-
-def _as_text(passwords: dict[str, str]) -> str:
-    return json.dumps(passwords, sort_keys=True)

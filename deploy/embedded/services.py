@@ -4,7 +4,7 @@ import signal
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from deploy.embedded.cores import Cores, halves
 from deploy.embedded.ports import LOOPBACK, free_ports, is_free
@@ -25,7 +25,11 @@ BEHIND = ("registry", "searcher", "scheduler")
 
 
 class Service(Daemon):
-    """One service. It outlives nobody: when the supervisor is killed, it ends in order by itself."""
+    """One service. It outlives nobody: when the supervisor is killed, it ends in order by itself.
+
+    Args:
+        environment: asked at each start, so that a restart picks up a changed secret.
+    """
 
     stop_signs: StopSigns = ((signal.SIGTERM, 12.0),)
 
@@ -34,7 +38,7 @@ class Service(Daemon):
         home: Home,
         name: str,
         side_port: int,
-        environment: Mapping[str, str],
+        environment: Callable[[], Mapping[str, str]],
         ports: tuple[int, ...] = (),
     ) -> None:
         super().__init__(home)
@@ -56,7 +60,7 @@ class Service(Daemon):
         return Command(
             arguments=(sys.executable, "-P", "-m", MODULES[self.name]),
             environment={
-                **self.environment,
+                **self.environment(),
                 **self.home.marker,
                 "MUSTER_SIDE__PORT": str(self.side_port),
             },

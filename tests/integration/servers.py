@@ -14,8 +14,8 @@ import asyncpg
 import nats
 from nats.js.errors import NotFoundError
 
-from deploy.database.roles import create_database, drop_database
-from deploy.database.urls import ServiceUrls, role_names
+from deploy.database.setup import drop_database, set_up_database
+from deploy.database.urls import PlatformDatabase, ServiceUrls, role_names
 from deploy.embedded.buckets import make_bucket
 from deploy.embedded.certificates import make_certificates
 from deploy.embedded.environment import Addresses, S3Address, service_environment
@@ -96,8 +96,9 @@ class Servers:
         """A database of its own, with the roles of all services and no tables."""
         name = name or self._next_name()
         passwords = {role: self.home.secret(f"postgres-{role}") for role in role_names()}
-        administrator = self.postgres.administrator_url
-        return TestDatabase(name, administrator, apart(create_database(administrator, passwords, name)))
+        wanted = PlatformDatabase(self.postgres.administrator_url, "tests", passwords, name)
+        apart(set_up_database(wanted))
+        return TestDatabase(name, wanted.administrator_url, wanted.urls)
 
     def migrated_database(self) -> TestDatabase:
         """A database of its own, a copy of the model: services that start on it have no tables to make."""

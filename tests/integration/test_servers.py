@@ -20,8 +20,6 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError
 
-from deploy.database.roles import create_database
-from deploy.database.urls import role_names
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import NICENESS
@@ -51,11 +49,6 @@ async def test_no_role_enters_without_its_password(postgres: TestDatabase) -> No
         wrong = f"postgresql://{name}:wrong@{rest.partition('@')[2]}"
         with pytest.raises(asyncpg.InvalidPasswordError):
             await asyncpg.connect(wrong)
-
-
-async def test_making_the_database_again_changes_nothing(servers: Servers, postgres: TestDatabase) -> None:
-    passwords = {role: servers.home.secret(f"postgres-{role}") for role in role_names()}
-    assert await create_database(postgres.administrator_url, passwords, postgres.name) == postgres.urls
 
 
 async def test_the_bus_keeps_its_messages_through_a_crash(

@@ -67,6 +67,12 @@ class Home:
             write_private(path, secrets.token_hex(24))
         return path.read_text().strip()
 
+    def replace_secret(self, name: str, text: str) -> None:
+        """Another secret of that name, whole or not at all."""
+        fresh = self.secrets / f"{name}.new"
+        write_private(fresh, text)
+        fresh.replace(self.secrets / name)
+
 
 class Daemon(ABC):
     """A server or a service as a process of its own, with its data under the home folder."""

@@ -46,12 +46,14 @@ def test_a_small_log_stays(tmp_path: Path) -> None:
 
 def test_a_services_address_names_its_roles_and_keeps_the_servers_place() -> None:
     socket = service_urls("postgresql://postgres:a@/postgres?host=/run/pg", PASSWORDS)["searcher"]
-    assert socket.tenant == "postgresql://searcher_tenant:pw%2Fsearcher_tenant%40%3A@/muster?host=/run/pg"
+    assert (
+        socket.tenant == "postgresql://muster_searcher_tenant:pw%2Fsearcher_tenant%40%3A@/muster?host=/run/pg"
+    )
     remote = service_urls("postgresql://admin:a%40b@db:6000/postgres?sslmode=require&user=x", PASSWORDS)[
         "gateway"
     ]
     assert remote.owner == (
-        "postgresql://gateway_owner:pw%2Fgateway_owner%40%3A@db:6000/muster?sslmode=require"
+        "postgresql://muster_gateway_owner:pw%2Fgateway_owner%40%3A@db:6000/muster?sslmode=require"
     )
 
 

@@ -1,0 +1,25 @@
+"""What the platform in a folder knows of its database: its own id, its passwords, and the administrator's address."""
+
+from deploy.database.urls import PlatformDatabase, role_names
+from deploy.embedded.options import Options
+from deploy.embedded.servers import Home, PostgresServer
+
+PLATFORM_ID = "platform-id"
+
+
+def own_database(home: Home, options: Options) -> PlatformDatabase:
+    """The database of the platform in `home`; secrets that are missing are made.
+
+    The id is what the database remembers its platform by, so a folder that was moved or copied is the same platform.
+    """
+    return PlatformDatabase(
+        administrator_url=options.postgres_url or PostgresServer(home).administrator_url,
+        platform=home.secret(PLATFORM_ID),
+        passwords={role: home.secret(password_secret(role)) for role in role_names()},
+        name=options.database,
+    )
+
+
+def password_secret(role: str) -> str:
+    """The name of the secret that holds a role's password."""
+    return f"postgres-{role}"

@@ -1,0 +1,115 @@
+"""One platform's database on a Postgres server that others use too: set up, refused to another platform, rotated, taken over."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import asyncpg
+import pytest
+
+from deploy.database.setup import drop_database, set_passwords, set_up_database, take_over
+from deploy.database.urls import PlatformDatabase, role_names
+from muster.errors import Conflict, Rejected
+from tests.integration.servers import Servers
+
+NAME = "muster_shared"
+
+
+def passwords(word: str) -> dict[str, str]:
+    return {role: f"{word}-{role}" for role in role_names()}
+
+
+@pytest.fixture
+async def first(servers: Servers) -> AsyncIterator[PlatformDatabase]:
+    wanted = PlatformDatabase(servers.postgres.administrator_url, "first", passwords("first"), NAME)
+    await set_up_database(wanted)
+    yield wanted
+    await drop_database(wanted.administrator_url, NAME)
+
+
+async def role_of(url: str) -> str:
+    """Who a session is that begins at this address."""
+    session = await asyncpg.connect(url)
+    try:
+        return str(await session.fetchval("SELECT current_user"))
+    finally:
+        await session.close()
+
+
+async def test_setting_up_again_changes_nothing(first: PlatformDatabase) -> None:
+    await set_up_database(first)
+    assert await role_of(first.urls["gateway"].owner) == "gateway_owner"
+
+
+async def test_a_second_platform_is_refused_and_the_first_still_gets_in(first: PlatformDatabase) -> None:
+    second = replace(first, platform="second", passwords=passwords("second"))
+    for refused in (set_up_database(second), set_passwords(second, second.passwords)):
+        with pytest.raises(Conflict) as error:
+            await refused
+        assert error.value.code == "database_taken"
+        for told in (NAME, "MUSTER_POSTGRES__DATABASE", "MUSTER_HOME", "take-over"):
+            assert told in str(error.value)
+    assert await role_of(first.urls["registry"].tenant) == "registry_tenant"
+
+
+async def test_two_platforms_share_a_server_with_a_database_each(first: PlatformDatabase) -> None:
+    second = replace(first, platform="second", passwords=passwords("second"), name=f"{NAME}_too")
+    await set_up_database(second)
+    try:
+        for one in (first, second):
+            assert await role_of(one.urls["scheduler"].system) == "scheduler_system"
+        into_the_firsts = second.urls["scheduler"].owner.replace(f"/{second.name}?", f"/{first.name}?")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await asyncpg.connect(into_the_firsts)
+    finally:
+        await drop_database(second.administrator_url, second.name)
+
+
+async def test_a_login_has_no_more_than_its_role(first: PlatformDatabase) -> None:
+    session = await asyncpg.connect(first.urls["gateway"].tenant)
+    try:
+        await session.execute("SET ROLE NONE")
+        for forbidden in (
+            "CREATE TABLE gateway.probe (n int)",
+            "SET ROLE gateway_owner",
+            "CREATE SCHEMA own",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await session.execute(forbidden)
+    finally:
+        await session.close()
+
+
+async def test_passwords_that_differ_are_told_and_kept(first: PlatformDatabase) -> None:
+    with pytest.raises(Conflict, match="muster database rotate"):
+        await set_up_database(replace(first, passwords=passwords("lost")))
+    assert await role_of(first.urls["gateway"].system) == "gateway_system"
+
+
+async def test_a_password_is_rotated_by_itself(first: PlatformDatabase) -> None:
+    fresh = {role: f"fresh-{role}" for role in role_names("gateway")}
+    await set_passwords(first, fresh)
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(first.urls["gateway"].owner)
+    now = replace(first, passwords={**first.passwords, **fresh})
+    await set_up_database(now)
+    for service in ("gateway", "searcher"):
+        assert await role_of(now.urls[service].owner) == f"{service}_owner"
+
+
+async def test_a_database_is_taken_over_on_purpose(first: PlatformDatabase) -> None:
+    second = replace(first, platform="second-of-two", passwords=passwords("second"))
+    assert await take_over(second) == "first"
+    await set_up_database(second)
+    assert await role_of(second.urls["gateway"].owner) == "gateway_owner"
+    with pytest.raises(Conflict):
+        await set_up_database(first)
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(first.urls["gateway"].owner)
+    with pytest.raises(Rejected, match="nothing to take over"):
+        await take_over(replace(second, name="muster_nowhere"))
+
+
+@pytest.mark.parametrize("name", ["", "Muster", "1st", 'a"b', "a" * 42])
+async def test_a_name_that_postgres_would_read_as_another_is_refused(name: str) -> None:
+    with pytest.raises(Rejected, match="MUSTER_POSTGRES__DATABASE"):
+        await set_up_database(PlatformDatabase("postgresql://nowhere", "x", passwords("x"), name))
