@@ -1,23 +1,20 @@
-"""Postgres: two pools for each service (tenant role under row-level security, system role for its loops), and its migrations.
+"""Postgres: two pools for each service (tenant role under row-level security, system role for its loops), and the words of its migrations.
 
-Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables.
+Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.upgrading runs the migrations.
 """
 
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
 import asyncpg
 from asyncpg import PostgresError
-from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.driver import driver_of
-from shared.engines import driver_url, make_engine
+from shared.engines import make_engine
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
 from shared.looks import READ_ONLY, Looks, settings_of
@@ -32,8 +29,6 @@ _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What the driver raises on a connection that is gone or was torn in the middle of an answer."""
-_REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
-_PLACE = Path(__file__).parent
 
 
 class Database:
@@ -109,32 +104,6 @@ class Database:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-async def migrate(settings: PostgresSettings, service: str) -> None:
-    """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one.
-
-    A schema that is newest already costs one question, and no import of Alembic.
-    """
-    engine = create_async_engine(driver_url(settings.owner_url.get_secret_value()), pool_size=1)
-    try:
-        async with translated(), engine.connect() as connection:
-            if await _revisions(connection, service) == _newest_revisions(service):
-                return
-            await connection.rollback()
-            key = {"key": f"muster:{service}"}
-            await connection.execute(text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key)
-            await connection.commit()
-            try:
-                await connection.run_sync(lambda sync: _upgrade(sync, service))
-                await connection.commit()
-            finally:
-                # A failed revision leaves its transaction aborted; asking for anything in it would hide the reason.
-                await connection.rollback()
-                await connection.execute(text("SELECT pg_advisory_unlock(hashtextextended(:key, 0))"), key)
-                await connection.commit()
-    finally:
-        await engine.dispose()
 
 
 def protect(op: Any, schema: str, table: str) -> None:
@@ -246,36 +215,3 @@ async def _roll_back(driver: Any) -> None:
     finally:
         if not ended:
             driver.terminate()
-
-
-async def _revisions(connection: AsyncConnection, service: str) -> set[str]:
-    """The revisions that the schema has: one, or none before the first."""
-    table = f"{service}.alembic_version"
-    if await connection.scalar(text("SELECT to_regclass(:table)"), {"table": table}) is None:
-        return set()
-    return set(await connection.scalars(text(f"SELECT version_num FROM {table}")))
-
-
-def _newest_revisions(service: str) -> set[str]:
-    """The revisions that no other builds on, as the files say."""
-    sources = [file.read_text() for file in _versions(service).glob("*.py")]
-    found = [match for source in sources for match in _REVISION.findall(source)]
-    return {name for down, name in found if not down} - {name for down, name in found if down}
-
-
-def _versions(service: str) -> Path:
-    return _PLACE.parent / "services" / service / "migrations" / "versions"
-
-
-def _upgrade(connection: Any, service: str) -> None:
-    # Imported here: a start that finds nothing to do should not pay for Alembic.
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(_PLACE / "migrations"))
-    config.set_main_option("version_locations", str(_versions(service)))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    config.attributes["schema"] = service
-    command.upgrade(config, "head")

@@ -55,11 +55,12 @@ from shared.bus.consumer import Handlers
 from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.garbage import collect_rarely
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.loops import repeat
 from shared.process import Process
+from shared.upgrading import migrate
 
 PACE = Pace(0.2)
 """Projections may be as late as nobody sees, and cost a transaction for many events instead of one each."""

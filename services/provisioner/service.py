@@ -29,12 +29,13 @@ from services.provisioner.settings import ProvisionerSection, Settings, inherite
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.specs import SlotKind
 from shared.process import Process
+from shared.upgrading import migrate
 
 NAME = "provisioner"
 _log = structlog.get_logger()

@@ -38,7 +38,7 @@ from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.pace import Pace
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.deleting import Deleting
 from shared.garbage import collect_rarely
 from shared.loops import repeat
@@ -47,6 +47,7 @@ from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
+from shared.upgrading import migrate
 
 Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]

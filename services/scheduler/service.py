@@ -29,7 +29,7 @@ from services.scheduler.store.save import BLOCK, next_token_block
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.deleting import Deleting
 from shared.errors import Conflict, Transient
 from shared.garbage import collect_rarely, uncollected
@@ -38,6 +38,7 @@ from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
 from shared.nats_jwt import WorkerIssuer
 from shared.process import Process
+from shared.upgrading import migrate
 
 NAME = "scheduler"
 _log = structlog.get_logger()

@@ -16,11 +16,12 @@ from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.deleting import Deleting
 from shared.messages.experiments import SubmissionCommitted
 from shared.messages.pools import PoolCapacity
 from shared.process import Process
+from shared.upgrading import migrate
 
 NAME = "searcher"
 PACE = Pace(0.2, patient=frozenset({SubmissionCommitted.TYPE, PoolCapacity.TYPE}))

@@ -1,14 +1,39 @@
-"""Alembic's entry: runs one service's revisions on the connection that shared.db.migrate holds the lock with."""
+"""Alembic's entry: runs one service's revisions on the connection that shared.upgrading holds the lock with."""
+
+from typing import Any
 
 from alembic import context
+from sqlalchemy import text
+
+from shared.version import platform_version
 
 configuration = context.config
 schema = configuration.attributes["schema"]
+
+
+def record(ctx: Any, step: Any, *_: Any, **__: Any) -> None:
+    """Beside the schema's revision, and in its transaction: the oldest revision whose release can use the schema, and this release.
+
+    A migration that does not say is taken to break what came before it.
+    """
+    table, revision = f"{schema}.alembic_version", step.up_revision
+    columns = "ADD COLUMN IF NOT EXISTS compatible_from text, ADD COLUMN IF NOT EXISTS release text"
+    ctx.connection.execute(text(f"ALTER TABLE {table} {columns}"))
+    ctx.connection.execute(
+        text(f"UPDATE {table} SET compatible_from = :since, release = :release"),
+        {
+            "since": getattr(revision.module, "compatible_from", revision.revision),
+            "release": platform_version(),
+        },
+    )
+
+
 context.configure(
     connection=configuration.attributes["connection"],
     version_table_schema=schema,
     include_schemas=True,
     transaction_per_migration=True,
+    on_version_apply=record,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -26,8 +26,8 @@ from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN, inbox
 from shared.clock import SystemClock
-from shared.db import migrate
 from shared.settings import PostgresSettings
+from shared.upgrading import migrate
 
 T = TypeVar("T")
 BUCKET = "muster"

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(180)
 
 def test_given_addresses_are_used_and_their_servers_left_alone(servers: Servers) -> None:
     home = Path(tempfile.mkdtemp(prefix="muster-ext-")) / ".muster"
-    environment = _environment(servers, home)
+    environment, second = _environment(servers, home), home.parent / "second"
     try:
         _muster(environment, "up")
         report = json.loads(_muster(environment, "status", "--json"))
@@ -27,7 +27,6 @@ def test_given_addresses_are_used_and_their_servers_left_alone(servers: Servers)
         assert [states[name] for name in ("nats", "postgres", "redis", "s3")] == ["external"] * 4
         assert _experiments(home) == 200
 
-        second = home.parent / "second"
         refused = _muster(_environment(servers, second), "up", fails=True)
         assert "belongs to another platform" in refused and "MUSTER_POSTGRES__DATABASE" in refused
         assert _experiments(home) == 200
@@ -41,8 +40,9 @@ def test_given_addresses_are_used_and_their_servers_left_alone(servers: Servers)
         _muster(environment, "up")
         assert _experiments(home) == 200
     finally:
-        _muster(environment, "down")
-        assert not list(marked(home))
+        for one in (environment, _environment(servers, second)):
+            _muster(one, "down")
+        assert not list(marked(home)) and not list(marked(second))
         shutil.rmtree(home.parent, ignore_errors=True)
     assert all(server.ready() for server in (servers.nats, servers.postgres, servers.redis, servers.s3))
 

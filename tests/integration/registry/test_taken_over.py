@@ -7,10 +7,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from services.registry.core.chunks import from_bytes
 from shared.clock import SystemClock
-from shared.db import migrate
 from shared.ids import DEFAULT_TENANT, new_id
 from shared.partitions import partition_name
 from shared.settings import PostgresSettings
+from shared.upgrading import migrate
 from tests.integration.servers import Servers
 
 CLOCK = SystemClock()

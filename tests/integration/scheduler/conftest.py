@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.settings import PostgresSettings
+from shared.upgrading import migrate
 from tests.integration.scheduler.platform import Platform, platform
 from tests.integration.servers import Servers, TestDatabase
 

@@ -1,0 +1,110 @@
+"""Two releases on one schema: the older starts on what the newer left wherever that still serves it, and says so where not."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from muster.errors import Rejected
+from shared.settings import PostgresSettings
+from shared.upgrading import migrate
+from tests.integration.servers import Servers, TestDatabase
+from tests.support.waiting import eventually
+
+SERVICE = "provisioner"
+VERSIONS = Path("services/provisioner/migrations/versions").absolute()
+
+
+@pytest.fixture
+def empty(servers: Servers) -> Iterator[TestDatabase]:
+    """A database without tables."""
+    database = servers.new_database()
+    yield database
+    servers.drop(database)
+
+
+def settings(database: TestDatabase) -> PostgresSettings:
+    urls = database.urls[SERVICE]
+    return PostgresSettings.model_validate(
+        {"owner_url": urls.owner, "tenant_url": urls.tenant, "system_url": urls.system}
+    )
+
+
+def release(folder: Path, *added: tuple[str, str, str | None]) -> Path:
+    """A release with these migrations after today's: revision, its predecessor, and `compatible_from`."""
+    shutil.copytree(VERSIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for revision, before, since in added:
+        lines = ["from alembic import op", f'revision = "{revision}"', f'down_revision = "{before}"']
+        lines += [f'compatible_from = "{since}"'] if since else []
+        lines += ["def upgrade():", f'    op.execute("CREATE TABLE {SERVICE}.t{revision} (n int)")']
+        (folder / f"{revision}_added.py").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+async def recorded(database: TestDatabase) -> tuple[str, str]:
+    connection = await asyncpg.connect(database.urls[SERVICE].owner)
+    try:
+        row = await connection.fetchrow(f"SELECT * FROM {SERVICE}.alembic_version")
+        return row["version_num"], row["compatible_from"]
+    finally:
+        await connection.close()
+
+
+async def test_an_older_release_starts_on_a_schema_that_still_serves_it(
+    empty: TestDatabase, tmp_path: Path
+) -> None:
+    today = release(tmp_path / "today")
+    await migrate(settings(empty), SERVICE, today)
+    newest, own = await recorded(empty)
+    assert own == newest
+    additions = ("9001", newest, newest), ("9002", "9001", newest)
+    await migrate(settings(empty), SERVICE, release(tmp_path / "next", *additions))
+    assert await recorded(empty) == ("9002", newest)
+    for older in (today, release(tmp_path / "between", additions[0])):
+        await migrate(settings(empty), SERVICE, older)
+    assert await recorded(empty) == ("9002", newest)
+
+
+@pytest.mark.parametrize("since", ["9002", None])
+async def test_an_older_release_names_both_versions_where_the_schema_no_longer_serves_it(
+    empty: TestDatabase, tmp_path: Path, since: str | None
+) -> None:
+    await migrate(settings(empty), SERVICE)
+    newest, _ = await recorded(empty)
+    added, breaking = ("9001", newest, newest), ("9002", "9001", since)
+    await migrate(settings(empty), SERVICE, release(tmp_path / "next", added, breaking))
+    for older, own in ((VERSIONS, newest), (release(tmp_path / "between", added), "9001")):
+        with pytest.raises(Rejected) as refused:
+            await migrate(settings(empty), SERVICE, older)
+        assert refused.value.code == "schema_too_new"
+        for told in (SERVICE, "9002", own, "restore the backup"):
+            assert told in str(refused.value)
+
+
+async def test_a_replica_that_waited_while_a_newer_one_upgraded_starts(
+    empty: TestDatabase, tmp_path: Path
+) -> None:
+    await migrate(settings(empty), SERVICE)
+    newest, _ = await recorded(empty)
+    older = release(tmp_path / "older", ("9001", newest, newest))
+    newer = await asyncpg.connect(empty.urls[SERVICE].owner)
+    try:
+        await newer.execute("SELECT pg_advisory_lock(hashtextextended($1, 0))", f"muster:{SERVICE}")
+        waiting = asyncio.create_task(migrate(settings(empty), SERVICE, older))
+
+        async def waits() -> bool:
+            return bool(
+                await newer.fetchval(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                )
+            )
+
+        await eventually(waits)
+        await newer.execute(f"UPDATE {SERVICE}.alembic_version SET version_num = '9002'")
+    finally:
+        await newer.close()
+    await waiting
+    assert (await recorded(empty))[0] == "9002"
