@@ -33,12 +33,7 @@ def create(*, as_json: bool) -> None:
         Conflict: the database is another platform's, or its logins have other passwords.
     """
     options = load_options()
-    if options.postgres_url is None:
-        raise Rejected(
-            "no_server",
-            "MUSTER_POSTGRES__URL is not set, and `muster up` sets up the Postgres server that it starts by itself",
-            hint="set it to an administrator's address, such as postgresql://postgres:PASSWORD@HOST/postgres",
-        )
+    _check_server(options)
     home = Home(options.home)
     home.make()
     wanted = own_database(home, options)
@@ -82,12 +77,13 @@ def take_over_database(*, as_json: bool) -> None:
     """
     options = load_options()
     state = load_state(options.home)
-    if options.postgres_url is None or (state is not None and state.supervisor.is_alive()):
+    if state is not None and state.supervisor.is_alive():
         raise Conflict(
-            "nothing_to_take_over",
-            f"the platform in {options.home} runs, or no server is named; a running platform has its database already",
-            hint="set MUSTER_POSTGRES__URL, and MUSTER_HOME to the folder that is to have the database",
+            "already_up",
+            f"a platform runs in {options.home}, so it has its database already",
+            hint="set MUSTER_HOME to the folder that is to have the database",
         )
+    _check_server(options)
     home = Home(options.home)
     home.make()
     wanted = own_database(home, options)
@@ -96,6 +92,16 @@ def take_over_database(*, as_json: bool) -> None:
     if before is not None:
         said += f"; the platform {before}… no longer gets in: stop what still runs of it"
     _report(home, wanted, said, as_json=as_json)
+
+
+def _check_server(options: Options) -> None:
+    """Raises Rejected where no server of the operator's own is named."""
+    if options.postgres_url is None:
+        raise Rejected(
+            "no_server",
+            "MUSTER_POSTGRES__URL is not set, and `muster up` sets up the Postgres server that it starts by itself",
+            hint="set it to an administrator's address, such as postgresql://postgres:PASSWORD@HOST/postgres",
+        )
 
 
 def _reach(wanted: PlatformDatabase, work: Coroutine[None, None, T]) -> T:

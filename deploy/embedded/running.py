@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from deploy.embedded.first_sign_in import sign_in_lines
 from deploy.embedded.leftovers import end_leftovers
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.preflight import check_disk, check_ports
@@ -51,11 +53,12 @@ def start_detached(*, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"url": running.url, "grpc": running.grpc, "home": str(options.home)}))
     else:
-        Console(stderr=True, highlight=False).print(
-            f"[green]{said}[/]: {running.url} (gRPC {running.grpc})\n"
+        lines = [
+            f"[green]{said}[/]: {running.url} (gRPC {running.grpc})",
+            *map(escape, sign_in_lines(options.home)),
             "`muster experiment create CONFIG FOLDER` starts a search, `muster status` shows what runs, `muster down` ends it.",
-            soft_wrap=True,
-        )
+        ]
+        Console(stderr=True, highlight=False).print("\n".join(lines), soft_wrap=True)
 
 
 def stop(*, as_json: bool) -> None:

@@ -47,6 +47,7 @@ from services.gateway.store import (
     founding,
     ordered,
     sign_in as sessions,
+    sign_in_links,
 )
 from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
@@ -246,6 +247,7 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
         await sessions.sweep(connection, clock.now())
+        await sign_in_links.sweep(connection, clock.now())
     # By itself: it holds the counters of tenants, on which their creates wait.
     async with database.system() as connection:
         await events.sweep_feeds(connection, clock.now(), timedelta(days=own.events_kept_days))

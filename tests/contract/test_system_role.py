@@ -51,6 +51,7 @@ ALLOWED = {
     "services/gateway/operations/quotas.py": "a tenant's quota is set by who keeps the site",
     "services/gateway/operations/budgets.py": "who keeps the site sees what tenants may spend, by their names",
     "services/gateway/operations/signing_in.py": "the tenant of who signs in is what is looked for",
+    "services/gateway/operations/sign_in_links.py": "the tenant of who signs in by a link is what is looked for",
     "services/gateway/operations/tenants.py": "makes, names and recovers tenants, for who keeps the site",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }

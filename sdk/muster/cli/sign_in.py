@@ -11,7 +11,7 @@ from muster.cli.user import place_of
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
-    from muster.client.models import CreatedSession
+    from muster.client.models import CreatedSession, SignInLink
 
 SESSION_PREFIX = "mss_"
 sessions = noun("Your sign-ins, and your password.")
@@ -131,6 +131,17 @@ def revoke_session(
     emit(found, lambda: note("session {} is ended", found.id))
 
 
+@verb(sessions, "link")
+def create_link() -> None:
+    """Print a link that signs a browser in once, within 15 minutes, to do what your token may."""
+    from muster.client import connect
+
+    with connect() as client:
+        made = client.sessions.create_link()
+        address = f"{client.address.url}{made.path}"
+    emit(made, lambda: _show_link(address, made))
+
+
 @verb(sessions, "password")
 def change_password() -> None:
     """Change your own password; your other sessions end."""
@@ -141,6 +152,11 @@ def change_password() -> None:
     with connect() as client:
         client.sessions.change_password(current, fresh)
     note("your password is changed; your other sessions are ended")
+
+
+def _show_link(address: str, made: "SignInLink") -> None:
+    note("this link signs in once, until {}:", f"{made.expires_at.astimezone():%H:%M %Z}")
+    print(address)
 
 
 def _sign_in(

@@ -1753,6 +1753,17 @@ class SearchEventPage(Resource):
     over: bool = Field(description="True when the experiment has ended and these are its last events.")
 
 
+class SignInLink(Resource):
+    """A link that signs a browser in once, shown this one time."""
+
+    id: UUID
+    path: str = Field(
+        description="Open it at the platform's address. It holds the code behind a `#`, which a browser sends to no server."
+    )
+    code: str = Field(description="What the page trades for a session.")
+    expires_at: datetime
+
+
 class SignInProvider(Resource):
     """A provider that the site shows to everybody."""
 
@@ -1780,7 +1791,7 @@ class Session(Resource):
     """A sign-in of a person, without its secret."""
 
     id: UUID
-    via: str = Field(description="`password`, `token`, or the provider's name.")
+    via: str = Field(description="`password`, `token`, `link`, or the provider's name.")
     address: str = Field(description="From where.")
     created_at: datetime
     used_at: datetime = Field(description="To the minute.")

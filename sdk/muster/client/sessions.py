@@ -22,6 +22,14 @@ class Sessions:
         """Begin a session that stands for a token and ends with it at the latest; the answer holds its secret, this one time."""
         return self._transport.post(models.CreatedSession, "/v1/sign-in/token", {"token": token})
 
+    def create_link(self) -> models.SignInLink:
+        """Make a link that signs a browser in once, within 15 minutes, to do what this client's token may: its `path` at the platform's address."""
+        return self._transport.post(models.SignInLink, "/v1/sign-in/links", {})
+
+    def sign_in_with_link(self, code: str) -> models.CreatedSession:
+        """Begin the session that a link is for, and use it up; the answer holds its secret, this one time."""
+        return self._transport.post(models.CreatedSession, "/v1/sign-in/link", {"code": code})
+
     def ways(self) -> models.SignInWays:
         """Return by which ways people sign in, as far as the site shows them to everybody."""
         return self._transport.get(models.SignInWays, "/v1/sign-in/ways")
@@ -68,6 +76,8 @@ class AsyncSessions(AsyncNoun[Sessions]):
 
     sign_in = awaited(Sessions.sign_in)
     sign_in_with_token = awaited(Sessions.sign_in_with_token)
+    create_link = awaited(Sessions.create_link)
+    sign_in_with_link = awaited(Sessions.sign_in_with_link)
     ways = awaited(Sessions.ways)
     begin = awaited(Sessions.begin)
     finish = awaited(Sessions.finish)

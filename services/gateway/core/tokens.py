@@ -1,4 +1,4 @@
-"""Access tokens and sessions: 256 random bits, kept as a keyed hash only."""
+"""Access tokens, sessions and sign-in links: 256 random bits, kept as a keyed hash only."""
 
 import base64
 import hashlib
@@ -7,6 +7,7 @@ import re
 
 PREFIX = "mst_"
 SESSION_PREFIX = "mss_"
+LINK_PREFIX = "msl_"
 RANDOM_BYTES = 32
 MIN_PEPPER_BYTES = 32
 

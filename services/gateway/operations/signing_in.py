@@ -48,7 +48,7 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
         raise Rejected(
             "no_passwords", "this site takes no passwords", hint="`muster login URL --with PROVIDER`"
         )
-    await _attempt(call, f"{request.tenant}\0{request.user}")
+    await check_attempts(call, f"{request.tenant}\0{request.user}")
     mine = call.as_tenant(await _tenant(call, request.tenant))
     async with mine.connection() as connection:
         account = await people.load_account(connection, request.user)
@@ -66,21 +66,27 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
 
 async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> CreatedSession:
     """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time."""
-    await _attempt(call, None)
+    await check_attempts(call, None)
     hashed = hash_token(call.doors.keys.token, request.token)
     async with call.doors.database.system() as connection:
         token = await access.find_token(connection, hashed)
     if token is None:
         raise RefusedSignIn("no_such_token")
-    mine, name = call.as_tenant(TenantId(token.tenant)), token.account_name or token.name
+    mine = call.as_tenant(TenantId(token.tenant))
+    async with mine.unit() as unit:
+        return await session_for_token(mine, unit, token, TOKEN)
+
+
+async def session_for_token(mine: Call, unit: Unit, token: Any, via: str) -> CreatedSession:
+    """Begins a session that stands for a token, as `access.find_token` found it. Raises RefusedSignIn where that no longer counts."""
+    name = token.account_name or token.name
     if token.revoked_at is not None or token.disabled_at is not None:
         why = "token_revoked" if token.revoked_at is not None else "user_disabled"
         raise RefusedSignIn(why, mine.tenant, token.account, name)
-    if token.expires_at is not None and token.expires_at <= call.doors.clock.now():
+    if token.expires_at is not None and token.expires_at <= unit.now:
         raise RefusedSignIn("token_expired", mine.tenant, token.account, name)
-    async with mine.unit() as unit:
-        who = _Who(token.account, name, token.id, token.expires_at)
-        return await _begin_session(mine, unit, who, token.tenant_name, TOKEN)
+    who = _Who(token.account, name, token.id, token.expires_at)
+    return await _begin_session(mine, unit, who, token.tenant_name, via)
 
 
 async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
@@ -102,7 +108,7 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
             "redirect",
             "the site's sign-in file lists the addresses",
         )
-    await _attempt(call, None)
+    await check_attempts(call, None)
     described = await call.doors.sign_in.providers.describe(request.provider)
     ends_at_s = int(call.doors.clock.now().timestamp()) + tickets.LIFE_S
     ticket = tickets.Ticket(request.provider, request.redirect, ends_at_s, secrets.token_urlsafe(32))
@@ -125,7 +131,7 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
         call.pen.asked.clear()  # A code is good for whoever has it.
     if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
         raise RefusedSignIn("other_sign_in")
-    await _attempt(call, None)
+    await check_attempts(call, None)
     mine = call.as_tenant(await _tenant(call, section.tenant))
     if mine.tenant == _NOWHERE:
         raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} is not there yet")
@@ -189,7 +195,7 @@ async def _begin_session(call: Call, unit: Unit, who: _Who, tenant: str, via: st
     return CreatedSession.model_validate(values | shown)
 
 
-async def _attempt(call: Call, account: str | None) -> None:
+async def check_attempts(call: Call, account: str | None) -> None:
     """Raises Transient where there were too many, be there such an account or not."""
     attempts = call.doors.sign_in.attempts
     if call.address is not None:

@@ -38,6 +38,18 @@ class RefusedSignIn(Unauthenticated):
         self.hint = "begin again, or ask an administrator of your tenant"
 
 
+class RefusedLink(RefusedSignIn):
+    """The one answer to whatever is wrong with a sign-in link; only a person who holds one sees it."""
+
+    def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
+        super().__init__(why, tenant, user, name)
+        self.code = "bad_sign_in_link"
+        self.message = (
+            "this sign-in link was used already, or its time is over: a link signs in once, within 15 minutes"
+        )
+        self.hint = "`muster session link` prints another, where the platform was started"
+
+
 class UnknownPerson(RefusedSignIn):
     """Who was proved to be somebody, whom nobody knows here."""
 

@@ -24,17 +24,12 @@ TENANTS = Cells(tenant, {})
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
     """The token with this hash, with its tenant's name and whose it is."""
-    query = (
-        select(
-            token,
-            tenant.c.name.label("tenant_name"),
-            account.c.name.label("account_name"),
-            account.c.disabled_at,
-        )
-        .join(tenant, tenant.c.id == token.c.tenant)
-        .outerjoin(account, account.c.id == token.c.account)
-    )
-    return (await connection.execute(query.where(token.c.hash == hashed))).one_or_none()
+    return (await connection.execute(_found().where(token.c.hash == hashed))).one_or_none()
+
+
+async def find_token_by_id(connection: AsyncConnection, token_id: UUID) -> Row[Any] | None:
+    """The same, by its id."""
+    return (await connection.execute(_found().where(token.c.id == token_id))).one_or_none()
 
 
 async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str, now: datetime) -> bool:
@@ -88,6 +83,20 @@ async def load_tokens(connection: AsyncConnection, wanted: Wanted) -> Part:
 async def revoke_token(connection: AsyncConnection, token_id: UUID, now: datetime) -> None:
     still = (token.c.id == token_id) & token.c.revoked_at.is_(None)
     await connection.execute(update(token).where(still).values(revoked_at=now))
+
+
+def _found() -> Any:
+    """Tokens with their tenants' names, which the system role alone reads."""
+    return (
+        select(
+            token,
+            tenant.c.name.label("tenant_name"),
+            account.c.name.label("account_name"),
+            account.c.disabled_at,
+        )
+        .join(tenant, tenant.c.id == token.c.tenant)
+        .outerjoin(account, account.c.id == token.c.account)
+    )
 
 
 def _tokens() -> Any:

@@ -23,6 +23,19 @@ session = Table(
 """It counts until it was ended, is past its time, or was not used for `idle_s`. One that stands for a token counts no longer than that, and is
 nobody's where the token is."""
 
+sign_in_link = Table(
+    "sign_in_link",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("token", Uuid, nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("expires_at", DateTime(timezone=True), nullable=False),
+    Column("used_at", DateTime(timezone=True)),
+)
+"""It begins one session that stands for the token, unless it was used or is past its time."""
+
 password = Table(
     "password",
     metadata,

@@ -86,7 +86,7 @@ def test_only_these_operations_ask_for_no_access_token() -> None:
     public = {row.name for row in OPERATIONS if isinstance(row.permission, Access)}
     assert public == {
         *("GetHealth", "JoinWorker"),
-        *("ListSignInWays", "SignIn", "SignInWithToken", "BeginSignIn", "FinishSignIn"),
+        *("ListSignInWays", "SignIn", "SignInWithToken", "SignInWithLink", "BeginSignIn", "FinishSignIn"),
     }
 
 

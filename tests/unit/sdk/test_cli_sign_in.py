@@ -154,3 +154,13 @@ def test_signing_out_forgets_what_login_kept_and_nothing_else(
         one for one in shell.requests if (one.method, one.url.path) == ("DELETE", "/v1/sessions/current")
     ]
     assert len(ended) == 2
+
+
+def test_a_link_that_signs_in_is_the_only_word_on_stdout(shell: Shell, home: Path) -> None:
+    made = {"id": ID, "path": "/#sign-in=msl_x", "code": "msl_x", "expires_at": WHEN}
+    shell.answers["POST /v1/sign-in/links"] = httpx.Response(201, json=made)
+    save("http://platform", "mst_x")
+    shown = shell("session", "link")
+    assert (shown.code, shown.out.strip()) == (0, "http://platform/#sign-in=msl_x")
+    assert "once, until" in shown.err
+    assert '"path":"/#sign-in=msl_x"' in shell("session", "link", "--json").out

@@ -5,7 +5,7 @@ import { asProblem, problemOf } from "./problem";
 import type { paths } from "./schema";
 
 /** Where a session begins: what is refused there ends none. */
-const BEGINNINGS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/finish"]);
+const BEGINNINGS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"]);
 
 const session: Middleware = {
   onRequest({ request }) {

@@ -5,7 +5,7 @@ import { Loading, Trouble } from "@/parts/Notes";
 import { credential } from "./credential";
 import { meQuery } from "./session";
 import { SignIn } from "./SignIn";
-import { finishWithProvider, isComingBack } from "./ways";
+import { arrival } from "./ways";
 
 /** The application for who is signed in; for others the way in, at whatever address they came to, which they keep. */
 export function Gate({ children }: { children: ReactNode }) {
@@ -13,25 +13,26 @@ export function Gate({ children }: { children: ReactNode }) {
   const me = useQuery(meQuery);
   const [isRefused, setRefused] = useState(false);
   useEffect(() => credential.onRefused(() => setRefused(true)), []);
-  const [comingBack, setComingBack] = useState(isComingBack);
+  // In an array, because a state that is a function would be called.
+  const [[arrive], setArrival] = useState(() => [arrival()]);
   const [lost, setLost] = useState<unknown>(null);
   useEffect(() => {
-    if (!comingBack) return;
-    finishWithProvider(new URLSearchParams(location.search))
+    if (!arrive) return;
+    arrive()
       .then((back) => location.replace(back))
       .catch((thrown: unknown) => {
         setLost(thrown);
-        setComingBack(false);
+        setArrival([null]);
         history.replaceState(null, "", "/");
       });
-  }, [comingBack]);
+  }, [arrive]);
   const enter = async () => {
     client.clear();
     await client.fetchQuery(meQuery);
     setRefused(false);
   };
-  if (comingBack) return <Loading label="signing in" />;
-  if (lost !== null) return <SignIn onEnter={async () => (await enter(), setLost(null))} wasIn={false} said={lost} />;
+  if (arrive) return <Loading label="signing in" />;
+  if (lost !== null && me.data === undefined) return <SignIn onEnter={async () => (await enter(), setLost(null))} wasIn={false} said={lost} />;
   if (isRefused || (me.error && asProblem(me.error).status === 401)) return <SignIn onEnter={enter} wasIn={me.data !== undefined} />;
   if (me.data !== undefined) return children;
   if (me.error) return <Trouble error={me.error} retry={() => void me.refetch()} title="The platform does not answer" />;

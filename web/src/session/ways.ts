@@ -29,6 +29,15 @@ export async function signInByToken(token: string): Promise<void> {
   await ask(api.POST("/v1/sign-in/token", { params: { header: COOKIE }, body: { token } }));
 }
 
+/** A link of the platform's own was opened: its code counts once, and the address forgets it at once. */
+const opened = takeCode();
+
+function takeCode(): string | null {
+  const found = /^#sign-in=(.+)$/.exec(location.hash)?.[1] ?? null;
+  if (found !== null) history.replaceState(null, "", location.pathname + location.search);
+  return found;
+}
+
 /** Leaves for the provider; `finishWithProvider` goes on when the browser comes back to `/signed-in`. */
 export async function beginWithProvider(provider: string): Promise<void> {
   const redirect = `${location.origin}/signed-in`;
@@ -40,7 +49,7 @@ export async function beginWithProvider(provider: string): Promise<void> {
 }
 
 /** Ends what was begun, with what the provider sent along. Answers where to go on. */
-export async function finishWithProvider(brought: URLSearchParams): Promise<string> {
+async function finishWithProvider(brought: URLSearchParams): Promise<string> {
   const kept = sessionStorage.getItem(UNDER_WAY);
   sessionStorage.removeItem(UNDER_WAY);
   const begun = kept === null ? null : (JSON.parse(kept) as UnderWay);
@@ -59,7 +68,14 @@ export async function finishWithProvider(brought: URLSearchParams): Promise<stri
   return begun.back;
 }
 
-/** True where a provider has just sent the browser back. */
-export function isComingBack(): boolean {
-  return location.pathname === "/signed-in" && sessionStorage.getItem(UNDER_WAY) !== null;
+/** What ends a sign-in that was begun elsewhere, by a link or at a provider, and answers where to go on; null where there is none. */
+export function arrival(): (() => Promise<string>) | null {
+  if (opened !== null) return () => signInByLink(opened);
+  const isBack = location.pathname === "/signed-in" && sessionStorage.getItem(UNDER_WAY) !== null;
+  return isBack ? () => finishWithProvider(new URLSearchParams(location.search)) : null;
+}
+
+async function signInByLink(code: string): Promise<string> {
+  await ask(api.POST("/v1/sign-in/link", { params: { header: COOKIE }, body: { code } }));
+  return location.pathname + location.search;
 }

@@ -52,6 +52,26 @@ it("lets nobody in who is nobody, and keeps the address that somebody came to", 
   expect(readable).not.toContain("mss_");
 });
 
+it("signs the first administrator in by a link that works once", async () => {
+  const link = await admin<{ path: string }>("POST", "/v1/sign-in/links", {});
+  const asked: string[] = [];
+  for (const isFirst of [true, false]) {
+    const other = await (await context(browser)).newPage();
+    other.on("request", (request) => asked.push(request.url()));
+    await other.goto(URL + link.path);
+    if (isFirst) {
+      await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+      await other.getByText("admin", { exact: true }).first().waitFor();
+    } else {
+      await other.getByRole("alert").getByText("used already").waitFor();
+      await other.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
+    }
+    expect(other.url()).not.toContain("msl_");
+    await other.context().close();
+  }
+  expect(asked.join()).not.toContain("msl_");
+});
+
 it("plans a search while it is written, and says where it is wrong", async () => {
   await page.getByRole("button", { name: "New experiment" }).click();
   const editor = page.locator(".cm-content");

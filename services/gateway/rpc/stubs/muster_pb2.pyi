@@ -2375,6 +2375,12 @@ class LinkIdentityRequest(_message.Message):
     subject: str
     def __init__(self, user: _Optional[str] = ..., provider: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
 
+class LinkSignInRequest(_message.Message):
+    __slots__ = ("code",)
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    def __init__(self, code: _Optional[str] = ...) -> None: ...
+
 class ListAuditRequest(_message.Message):
     __slots__ = ("limit", "cursor", "filter", "sort", "actor", "operation", "entity", "outcome", "since", "until")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -4300,6 +4306,18 @@ class SetWorkspaceQuotaRequest(_message.Message):
     requests_per_s: float
     max_stored_bytes: int
     def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., max_stored_bytes: _Optional[int] = ...) -> None: ...
+
+class SignInLink(_message.Message):
+    __slots__ = ("id", "path", "code", "expires_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    path: str
+    code: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., path: _Optional[str] = ..., code: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SignInProvider(_message.Message):
     __slots__ = ("name", "label")

@@ -760,6 +760,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
                 _registered_method=True)
+        self.CreateSignInLink = channel.unary_unary(
+                '/muster.v1.Muster/CreateSignInLink',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SignInLink.FromString,
+                _registered_method=True)
+        self.SignInWithLink = channel.unary_unary(
+                '/muster.v1.Muster/SignInWithLink',
+                request_serializer=muster_dot_v1_dot_muster__pb2.LinkSignInRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+                _registered_method=True)
         self.ListSignInWays = channel.unary_unary(
                 '/muster.v1.Muster/ListSignInWays',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -2186,6 +2196,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateSignInLink(self, request, context):
+        """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may.
+        REST: POST /v1/sign-in/links
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SignInWithLink(self, request, context):
+        """Begins the session that a link is for, and shows its secret, this one time; the link is used up.
+        REST: POST /v1/sign-in/link
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListSignInWays(self, request, context):
         """Tells by which ways people sign in here, as far as the site shows them to everybody.
         REST: GET /v1/sign-in/ways
@@ -3328,6 +3354,16 @@ def add_MusterServicer_to_server(servicer, server):
             'SignInWithToken': grpc.unary_unary_rpc_method_handler(
                     servicer.SignInWithToken,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TokenSignInRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
+            ),
+            'CreateSignInLink': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSignInLink,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SignInLink.SerializeToString,
+            ),
+            'SignInWithLink': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignInWithLink,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.LinkSignInRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
             ),
             'ListSignInWays': grpc.unary_unary_rpc_method_handler(
@@ -7506,6 +7542,60 @@ class Muster:
             target,
             '/muster.v1.Muster/SignInWithToken',
             muster_dot_v1_dot_muster__pb2.TokenSignInRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateSignInLink(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateSignInLink',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SignInLink.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SignInWithLink(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SignInWithLink',
+            muster_dot_v1_dot_muster__pb2.LinkSignInRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
             options,
             channel_credentials,

@@ -1,0 +1,37 @@
+"""The link that `muster up` prints, so that the first administrator gets into the dashboard without a password or a token to copy."""
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from deploy.embedded.supervisor import CLIENT_FILE
+from muster.client import Address, connect
+from muster.errors import MusterError
+
+_PATIENCE_S = 5.0
+
+
+def sign_in_lines(home: Path) -> list[str]:
+    """What is printed of it; nothing where the gateway has no dashboard, or does not answer."""
+    known = json.loads((home / CLIENT_FILE).read_text())
+    if not _has_dashboard(known["url"]):
+        return []
+    try:
+        with connect(Address(known["url"], known["token"], str(home))) as client:
+            made = client.sessions.create_link()
+    except MusterError:
+        return []
+    ends = f"{made.expires_at.astimezone():%H:%M %Z}"
+    return [
+        f"Sign in to the dashboard with this link. It works once, until {ends}; `muster session link` prints another:",
+        f"  {known['url']}{made.path}",
+    ]
+
+
+def _has_dashboard(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
+            return "text/html" in answer.headers.get("Content-Type", "")
+    except (urllib.error.URLError, OSError):
+        return False
