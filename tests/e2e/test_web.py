@@ -8,31 +8,29 @@ import pytest
 
 from deploy.embedded.state import load_state
 from tests.e2e.platform import ROOT, Platform
+from tests.support.missing import missing, need
 
 WEB = ROOT / "web"
-CHROMIUM = shutil.which("chromium")
-MISSING = (
-    "there is no chromium here (apt install chromium)"
-    if CHROMIUM is None
-    else "the dashboard was not built (make web)"
-    if not (WEB / "dist" / "routes.json").exists() or not (WEB / "node_modules").exists()
-    else ""
-)
 STORY_S = 480.0
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(STORY_S + 120),
-    pytest.mark.skipif(bool(MISSING), reason=MISSING),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(STORY_S + 120)]
 
 
-def test_the_story_of_a_day_at_the_dashboard(platform: Platform) -> None:
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    """The browser, and a dashboard for it."""
+    need(("chromium", "npm"), "apt-get install chromium nodejs npm")
+    if not (WEB / "dist" / "routes.json").exists() or not (WEB / "node_modules").exists():
+        missing("the dashboard's build", "run `make web`, which takes Node 20.19 or newer")
+    return str(shutil.which("chromium"))
+
+
+def test_the_story_of_a_day_at_the_dashboard(chromium: str, platform: Platform) -> None:
     address = platform.client.address
     environment = os.environ | {
         "MUSTER_URL": address.url,
         "MUSTER_TOKEN": address.token or "",
-        "MUSTER_CHROMIUM": str(CHROMIUM),
+        "MUSTER_CHROMIUM": chromium,
         "MUSTER_GATEWAY_PID": str(gateway_of(platform)),
     }
     told = subprocess.run(

@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.test_experiments import create
+from tests.support.missing import missing, need
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 INSTALL_S = 120
@@ -20,8 +21,7 @@ INSTALL_S = 120
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The example in JavaScript with what it needs, in a folder of its own."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("node and npm are not installed here")
+    need(("node", "npm"), "apt-get install nodejs npm")
     folder = tmp_path_factory.mktemp("grpc-node")
     for name in ("client.js", "package.json"):
         shutil.copy(EXAMPLES / "grpc-node" / name, folder)
@@ -31,9 +31,9 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
             install, cwd=folder, capture_output=True, text=True, timeout=INSTALL_S, check=False
         )
     except subprocess.TimeoutExpired:
-        pytest.skip("npm did not answer in time")
+        missing("a package of the example", f"npm did not answer within {INSTALL_S} s")
     if done.returncode:
-        pytest.skip(f"npm could not install the example's packages: {done.stderr[-300:]}")
+        missing("a package of the example", f"npm could not install it: {done.stderr[-300:]}")
     return ["node", str(folder / "client.js")]
 
 

@@ -16,10 +16,9 @@ from services.provisioner.drivers.slurm.queue import job_name, read_jobs
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, sees, tokens
-from tests.support.slurm_cluster import GPUS, Cluster, slurm_cluster, why_not
+from tests.support.slurm_cluster import GPUS, Cluster, slurm_cluster
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 CPUS = Offer(MachineKind("cpus", "slurm", 1, "cpu"))
 GPU = Offer(MachineKind("two-gpus", "slurm", 2, "cuda", gpu="a100"))
 WORKER = """#!/bin/bash

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.worker import passage
+from tests.support.missing import need
 
 INTERFACE = "gang0"
 _PATIENCE_S = 20
@@ -23,6 +24,7 @@ def joined_machines(count: int, folder: Path, ports: list[int]) -> Iterator[list
 
     Skips the test where namespaces, veths or bridges are not permitted.
     """
+    need(("ip", "unshare"), "apt-get install iproute2 util-linux")
     if os.geteuid() != 0:
         pytest.skip("network namespaces of several machines need root")
     with ExitStack() as stack:

@@ -15,6 +15,7 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.networks import INTERFACE, address_of, joined_machines
 from tests.integration.worker.passage import lead_out
 from tests.integration.worker.support import begin_gang, code_in, state_of
+from tests.support.missing import missing
 from tests.support.waiting import eventually
 
 NAMES = ("n0", "n1", "n2")
@@ -67,7 +68,7 @@ async def test_three_machines_train_over_the_network_that_joins_them(
     platform: FakePlatform, tmp_path: Path, distributed: Distributed
 ) -> None:
     if distributed == "horovod" and not version("horovod").endswith(f".p{PATCH_LEVEL}"):
-        pytest.skip("this Horovod was built before the patch of its process sets: run `make setup`")
+        missing("a Horovod with the patch of its process sets", "run `make setup`")
     addresses = [member.address for member in MEMBERS]
     code = platform.add_code(code_in(tmp_path, f"ADDRESSES = {addresses}\n{SCRIPT}"))
     run = await begin_gang(
