@@ -4,10 +4,16 @@ For each service: a schema, and the roles of its owner (migrations), its tenants
 come from the services' migrations.
 """
 
+import hashlib
+import hmac
+import os
+from base64 import b64encode
 from collections.abc import Collection, Mapping
 
 from deploy.database.urls import SERVICES, login_name, role_names
 
+_ITERATIONS = 4096
+"""Postgres's own number."""
 _PLAIN = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION"
 
 
@@ -21,7 +27,7 @@ def create_logins(database: str, passwords: Mapping[str, str], existing: Collect
     """Create the database's login roles where they are missing; `allow_logins` opens them."""
     logins = {login_name(database, role): password for role, password in passwords.items()}
     return [
-        f"CREATE ROLE {login} NOLOGIN NOINHERIT {_PLAIN} PASSWORD {_quoted(password)}"
+        f"CREATE ROLE {login} NOLOGIN NOINHERIT {_PLAIN} PASSWORD '{_verifier(password)}'"
         for login, password in logins.items()
         if login not in existing
     ]
@@ -29,7 +35,7 @@ def create_logins(database: str, passwords: Mapping[str, str], existing: Collect
 
 def set_password(database: str, role: str, password: str) -> str:
     """Replace the password of one login role."""
-    return f"ALTER ROLE {login_name(database, role)} PASSWORD {_quoted(password)}"
+    return f"ALTER ROLE {login_name(database, role)} PASSWORD '{_verifier(password)}'"
 
 
 def grant(database: str) -> list[str]:
@@ -69,5 +75,10 @@ def drop_logins(database: str) -> str:
     return f"DROP ROLE IF EXISTS {', '.join(login_name(database, role) for role in role_names())}"
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _verifier(password: str) -> str:
+    """What Postgres stores of an ASCII password (SCRAM-SHA-256, RFC 5803), so that no log of statements has the password itself."""
+    salt = os.urandom(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
+    client, server = (hmac.digest(salted, key, "sha256") for key in (b"Client Key", b"Server Key"))
+    parts = (b64encode(part).decode() for part in (salt, hashlib.sha256(client).digest(), server))
+    return "SCRAM-SHA-256${}:{}${}:{}".format(_ITERATIONS, *parts)

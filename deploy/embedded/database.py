@@ -1,5 +1,7 @@
 """What the platform in a folder knows of its database: its own id, its passwords, and the administrator's address."""
 
+import secrets
+
 from deploy.database.urls import PlatformDatabase, role_names
 from deploy.embedded.options import Options
 from deploy.embedded.servers import Home, PostgresServer
@@ -14,7 +16,7 @@ def own_database(home: Home, options: Options) -> PlatformDatabase:
     """
     return PlatformDatabase(
         administrator_url=options.postgres_url or PostgresServer(home).administrator_url,
-        platform=home.secret(PLATFORM_ID),
+        platform=_platform_id(home),
         passwords={role: home.secret(password_secret(role)) for role in role_names()},
         name=options.database,
     )
@@ -23,3 +25,11 @@ def own_database(home: Home, options: Options) -> PlatformDatabase:
 def password_secret(role: str) -> str:
     """The name of the secret that holds a role's password."""
     return f"postgres-{role}"
+
+
+def _platform_id(home: Home) -> str:
+    """The platform's id, made once. It is no secret: the database and error messages have it too."""
+    file = home.root / PLATFORM_ID
+    if not file.exists():
+        file.write_text(secrets.token_hex(16) + "\n")
+    return file.read_text().strip()

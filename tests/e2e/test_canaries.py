@@ -101,7 +101,16 @@ def _signed_in(platform: Platform, name: str) -> dict[str, str]:
     with pytest.raises(Rejected):
         platform.client.sessions.sign_in(name, wrong)
     session = platform.client.sessions.sign_in(name, password).secret
-    return {"a password": password, "a wrong password": wrong, "a session": session}
+    links = platform.client.sessions.create_link(), platform.client.sessions.create_link()
+    linked = platform.client.sessions.sign_in_with_link(links[0].code).secret
+    return {
+        "a password": password,
+        "a wrong password": wrong,
+        "a session": session,
+        "a session of a link": linked,
+        "a link that was used": links[0].code,
+        "a link that was not": links[1].code,
+    }
 
 
 def _joined(http: httpx.Client, name: str, mine: dict[str, str]) -> dict[str, str]:
