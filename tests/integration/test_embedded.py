@@ -118,10 +118,10 @@ def _ask(url: str, token: str) -> int:
 
 
 def test_up_makes_a_platform_that_answers_its_token(place: Place) -> None:
-    told = place.run("up")
+    printed = place.run("up")
     client = json.loads((place.home / "client.json").read_text())
     if DASHBOARD.exists():
-        _sign_in_once(client["url"], told)
+        _sign_in_once(client["url"], printed)
     assert _ask(client["url"], client["token"]) == 200
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, place.pids()["s3"]) == min(19, own + RUNS_NICENESS + S3_NICENESS)
