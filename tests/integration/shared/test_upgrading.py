@@ -1,8 +1,12 @@
 """Two releases on one schema: the older starts on what the newer left wherever that still serves it, and says so where not."""
 
 import asyncio
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -108,3 +112,42 @@ async def test_a_replica_that_waited_while_a_newer_one_upgraded_starts(
         await newer.close()
     await waiting
     assert (await recorded(empty))[0] == "9002"
+
+
+async def test_a_service_restarts_after_a_rollback_or_says_why_not(servers: Servers, tmp_path: Path) -> None:
+    database = servers.migrated_database()
+    try:
+        owner = await asyncpg.connect(database.urls["searcher"].owner)
+        await owner.execute("UPDATE searcher.alembic_version SET version_num = '9001', release = '9.0'")
+        with _searcher(servers, database, tmp_path / "accepted.log") as (service, log):
+            await eventually(
+                lambda: "the process became ready" in log.read_text() or service.poll() is not None
+            )
+            assert service.poll() is None, log.read_text()
+            assert "a newer schema was accepted" in log.read_text()
+        await owner.execute("UPDATE searcher.alembic_version SET compatible_from = '9001'")
+        await owner.close()
+        with _searcher(servers, database, tmp_path / "refused.log") as (service, log):
+            await eventually(lambda: service.poll() is not None)
+            assert service.returncode == 1
+            for told in ("written by release 9.0", "searcher_", "restore the backup"):
+                assert told in log.read_text()
+    finally:
+        servers.drop(database)
+
+
+@contextmanager
+def _searcher(
+    servers: Servers, database: TestDatabase, log: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
+    own = servers.environment("searcher", database) | {"MUSTER_SIDE__PORT": "0"}
+    with log.open("wb") as file:
+        service = subprocess.Popen(
+            [sys.executable, "-m", "services.searcher"], env=kept | own, stdout=file, stderr=file
+        )
+    try:
+        yield service, log
+    finally:
+        service.terminate()
+        service.wait(20)

@@ -93,7 +93,7 @@ export function SignIn({ onEnter, wasIn, said: before = null }: SignInProps) {
             placeholder="mst_…"
             required
             autoFocus
-            hint="Such as secrets/admin-token where the platform was started. The session stands for it; the page does not keep it."
+            hint="Such as secrets/admin-token where the platform was started; or run muster session link there and open what it prints. The page does not keep the token."
           />
         )}
         {way === "Provider" && (
