@@ -102,14 +102,14 @@ def _signed_in(platform: Platform, name: str) -> dict[str, str]:
         platform.client.sessions.sign_in(name, wrong)
     session = platform.client.sessions.sign_in(name, password).secret
     links = platform.client.sessions.create_link(), platform.client.sessions.create_link()
-    linked = platform.client.sessions.sign_in_with_link(links[0].code).secret
+    linked = platform.client.sessions.sign_in_with_link(links[0].secret).secret
     return {
         "a password": password,
         "a wrong password": wrong,
         "a session": session,
         "a session of a link": linked,
-        "a link that was used": links[0].code,
-        "a link that was not": links[1].code,
+        "a link that was used": links[0].secret,
+        "a link that was not": links[1].secret,
     }
 
 

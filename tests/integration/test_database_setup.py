@@ -113,3 +113,22 @@ async def test_a_database_is_taken_over_on_purpose(first: PlatformDatabase) -> N
 async def test_a_name_that_postgres_would_read_as_another_is_refused(name: str) -> None:
     with pytest.raises(Rejected, match="MUSTER_POSTGRES__DATABASE"):
         await set_up_database(PlatformDatabase("postgresql://nowhere", "x", passwords("x"), name))
+
+
+async def test_an_administrator_needs_no_superuser(servers: Servers) -> None:
+    """As on a managed server: a role that may create databases and roles."""
+    superuser = await asyncpg.connect(servers.postgres.administrator_url)
+    # Roles of the server that another administrator made cannot be granted by this one.
+    grants = "; ".join(f"GRANT {role} TO keeper WITH ADMIN OPTION" for role in role_names())
+    await superuser.execute(f"CREATE ROLE keeper LOGIN CREATEDB CREATEROLE PASSWORD 'k'; {grants}")
+    url = servers.postgres.url("keeper", "k", "postgres")
+    wanted = PlatformDatabase(url, "managed", passwords("managed"), "muster_managed")
+    try:
+        await set_up_database(wanted)
+        await set_up_database(wanted)
+        assert await role_of(wanted.urls["registry"].owner) == "registry_owner"
+    finally:
+        await drop_database(servers.postgres.administrator_url, wanted.name)
+        await superuser.execute("DROP OWNED BY keeper CASCADE")
+        await superuser.execute("DROP ROLE keeper")
+        await superuser.close()

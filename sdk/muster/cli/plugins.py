@@ -16,6 +16,7 @@ KNOWN_HELP = {
     "deadletters": "List, show, send again or drop messages that no handler could take.",
     "prices": "Bring the prices of rented machines into the catalogue.",
     "keys": "Make the keys that services and workers sign in with.",
+    "database": "Set up, rotate or take over the platform's database on a Postgres server of your own.",
     "republish": "Have services say again how their entities are, for a consumer that is new.",
     "simulate": "Try a scheduling policy on a workload, in virtual time.",
     "join": "Make this machine a worker of the platform.",

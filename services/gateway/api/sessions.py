@@ -36,7 +36,7 @@ class SignInLink(Resource):
     path: str = Field(
         description="Open it at the platform's address. It holds the code behind a `#`, which a browser sends to no server."
     )
-    code: str = Field(description="What the page trades for a session.")
+    secret: str = Field(description="The code that the page trades for a session.")
     expires_at: datetime
 
 

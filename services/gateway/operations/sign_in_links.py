@@ -8,6 +8,7 @@ from services.gateway.api.base import Empty
 from services.gateway.api.sessions import CreatedSession, LinkSignInRequest, SignInLink
 from services.gateway.core.tokens import LINK_PREFIX, RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
+from services.gateway.operations.once import claim, remember
 from services.gateway.operations.signing_in import check_attempts, session_for_token
 from services.gateway.sign_in.refusals import RefusedLink
 from services.gateway.store import access, sign_in_links as store
@@ -18,9 +19,13 @@ PATH = "/#sign-in="
 LIFE = timedelta(minutes=15)
 
 
-async def create_sign_in_link(call: Call, _: Empty) -> SignInLink:
+async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
     """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may."""
+    code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
     async with call.unit() as unit:
+        earlier = await claim(call, unit, request, link_id)
+        if earlier is not None:
+            return SignInLink.model_validate(earlier.response)
         token = None
         if call.caller.session is None:
             token = await access.load_token(unit.connection, call.caller.token_id)
@@ -30,7 +35,6 @@ async def create_sign_in_link(call: Call, _: Empty) -> SignInLink:
                 "this call was not made with an access token, and a link's session stands for one",
                 hint="call with a token (`mst_…`), such as the platform's admin token",
             )
-        code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
         ends_at = unit.now + LIFE
         link = {
             "tenant": call.tenant,
@@ -42,7 +46,8 @@ async def create_sign_in_link(call: Call, _: Empty) -> SignInLink:
         }
         await store.insert_link(unit.connection, link)
         call.note(entity=f"token/{token.id}/sign-in-link/{link_id}")
-        return SignInLink(id=link_id, path=f"{PATH}{code}", code=code, expires_at=link["expires_at"])
+        made = SignInLink(id=link_id, path=f"{PATH}{code}", secret=code, expires_at=link["expires_at"])
+        return await remember(call, unit.connection, made)
 
 
 async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSession:

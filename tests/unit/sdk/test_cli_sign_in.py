@@ -157,7 +157,7 @@ def test_signing_out_forgets_what_login_kept_and_nothing_else(
 
 
 def test_a_link_that_signs_in_is_the_only_word_on_stdout(shell: Shell, home: Path) -> None:
-    made = {"id": ID, "path": "/#sign-in=msl_x", "code": "msl_x", "expires_at": WHEN}
+    made = {"id": ID, "path": "/#sign-in=msl_x", "secret": "msl_x", "expires_at": WHEN}
     shell.answers["POST /v1/sign-in/links"] = httpx.Response(201, json=made)
     save("http://platform", "mst_x")
     shown = shell("session", "link")

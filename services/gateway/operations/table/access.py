@@ -55,7 +55,7 @@ ACCESS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetMe", "GET", "/v1/me", base.Empty, access.Me, Permission.SELF, SAFE, access_handlers.get_me),
     Operation("SignIn", "POST", "/v1/sessions", sessions.SignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in, secret=True),
     Operation("SignInWithToken", "POST", "/v1/sign-in/token", sessions.TokenSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, signing_in_handlers.sign_in_with_token, secret=True),
-    Operation("CreateSignInLink", "POST", "/v1/sign-in/links", base.Empty, sessions.SignInLink, Permission.SELF, NATURAL, sign_in_link_handlers.create_sign_in_link, status=201, secret=True),
+    Operation("CreateSignInLink", "POST", "/v1/sign-in/links", base.Empty, sessions.SignInLink, Permission.SELF, KEY, sign_in_link_handlers.create_sign_in_link, status=201, secret=True),
     Operation("SignInWithLink", "POST", "/v1/sign-in/link", sessions.LinkSignInRequest, sessions.CreatedSession, Access.PUBLIC, NATURAL, sign_in_link_handlers.sign_in_with_link, secret=True),
     Operation("ListSignInWays", "GET", "/v1/sign-in/ways", base.Empty, sessions.SignInWays, Access.PUBLIC, SAFE, signing_in_handlers.list_sign_in_ways),
     Operation("BeginSignIn", "GET", "/v1/sign-in", sessions.BeginSignInRequest, sessions.BegunSignIn, Access.PUBLIC, SAFE, signing_in_handlers.begin_sign_in),

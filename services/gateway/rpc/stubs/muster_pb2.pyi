@@ -4308,16 +4308,16 @@ class SetWorkspaceQuotaRequest(_message.Message):
     def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., max_stored_bytes: _Optional[int] = ...) -> None: ...
 
 class SignInLink(_message.Message):
-    __slots__ = ("id", "path", "code", "expires_at")
+    __slots__ = ("id", "path", "secret", "expires_at")
     ID_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
-    CODE_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     id: str
     path: str
-    code: str
+    secret: str
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., path: _Optional[str] = ..., code: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., path: _Optional[str] = ..., secret: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SignInProvider(_message.Message):
     __slots__ = ("name", "label")
