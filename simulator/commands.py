@@ -11,7 +11,7 @@ def simulate(
     workload: Annotated[Path, typer.Option(help="CSV or YAML: the trials.", show_default=False)],
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="fifo, priority, fair_share, or a YAML file; repeat it to compare."),
+        typer.Option(help="default, fifo, priority, fair_share, or a YAML file; repeat it to compare."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all that is left to chance.")] = 0,
     until: Annotated[
@@ -25,6 +25,6 @@ def simulate(
     from simulator.desk import Question, answer
 
     answer(
-        Question(cluster, workload, tuple(policy or ["priority"]), seed, until, trials, check),
+        Question(cluster, workload, tuple(policy or ["default"]), seed, until, trials, check),
         as_json=as_json,
     )

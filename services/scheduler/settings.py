@@ -1,29 +1,34 @@
 """The scheduler's settings: `MUSTER_SCHEDULER__…` beside what every service has."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from shared.settings import PostgresSettings, Section, ServiceSettings
 
 
+def _or_none(given: object) -> object:
+    """The environment has no null: the word stands for it, as in `muster pool set`."""
+    return None if given == "none" else given
+
+
 class PoolSettings(Section):
-    """The policy of the pool `default` (see `core/pool`). `auto` takes workers with any kind of slot."""
+    """The policy of the pool `default` (see `core/pool`). `auto` takes workers with any kind of slot; `quantum_s` may be `none`."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
-    preemption: bool = False
+    preemption: bool = True
     exclusive: bool = True
     auxiliary_per_worker: int = Field(100, ge=0)
     default_priority: int = Field(42, ge=1, le=99)
-    order: Literal["fifo", "priority", "fair_share"] = "priority"
+    order: Literal["fifo", "priority", "fair_share"] = "fair_share"
     ageing_s: float | None = Field(None, gt=0)
     half_life_s: float = Field(86_400.0, ge=10)
     min_run_s: float = Field(0.0, ge=0)
     max_preemptions: int | None = Field(None, ge=0)
-    quantum_s: float | None = Field(None, ge=10)
+    quantum_s: Annotated[float | None, BeforeValidator(_or_none), Field(ge=10)] = 600.0
     defragment: bool = False
-    elastic: bool = False
+    elastic: bool = True
     topology: tuple[str, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"
 

@@ -42,17 +42,18 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
 
 
 class PoolRules(Record):
-    """How a pool is shared: who goes first, who may be asked for slots, and how soon; and on which machines runs go."""
+    """How a pool is shared: who goes first, who may be asked for slots, and how soon; and on which machines runs go.
+    The defaults are those of a pool that nobody has configured, as in the scheduler's core."""
 
-    order: Literal["fifo", "priority", "fair_share"] = "priority"
-    preemption: bool = False
-    elastic: bool = False
+    order: Literal["fifo", "priority", "fair_share"] = "fair_share"
+    preemption: bool = True
+    elastic: bool = True
     default_priority: int = 42
     ageing_s: float | None = None
     half_life_s: float = 86_400.0
     min_run_s: float = 0.0
     max_preemptions: int | None = None
-    quantum_s: float | None = None
+    quantum_s: float | None = 600.0
     defragment: bool = False
     topology: tuple[str, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"

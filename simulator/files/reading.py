@@ -3,6 +3,7 @@ Neighbour: `workload` makes trials and experiments of what was read."""
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +17,14 @@ from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
 
 M = TypeVar("M", bound=Strict)
 MAX_BYTES = 256 * 1024 * 1024
-ORDERS = ("fifo", "priority", "fair_share")
+NAMED: Mapping[str, Policy] = {
+    "default": Policy(),
+    **{
+        order: Policy(order=order, preemption=False, quantum_s=None, elastic=False)
+        for order in ("fifo", "priority", "fair_share")
+    },
+}
+"""`default`: as a pool that nobody has configured; the others are an order alone, in which no run is asked for its slots."""
 
 
 def read_cluster(path: Path) -> Cluster:
@@ -35,14 +43,14 @@ def read_cluster_document(document: JsonValue, name: str) -> Cluster:
 
 
 def read_policy(name: str) -> Policy:
-    """A policy by its name, with nothing else said, or a file that says more. Raises Rejected."""
-    if name in ORDERS:
-        return Policy.model_validate({"order": name})
+    """A policy by its name, or from a file; a key that the file leaves out is as in `default`. Raises Rejected."""
+    if name in NAMED:
+        return NAMED[name]
     if not Path(name).exists():
         raise Rejected(
             "policy_unknown",
             f"there is no policy and no file {name!r}",
-            hint=f"name one of {', '.join(ORDERS)}, or a YAML file",
+            hint=f"name one of {', '.join(NAMED)}, or a YAML file",
         )
     return _read_yaml(Path(name), Policy)
 

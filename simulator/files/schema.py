@@ -137,17 +137,17 @@ class Cluster(Strict):
 
 
 class Policy(Strict):
-    """How the pool is scheduled; `order` says who goes first."""
+    """How the pool is scheduled; `order` says who goes first. The defaults are those of a pool that nobody has configured."""
 
-    order: Literal["fifo", "priority", "fair_share"] = "priority"
-    preemption: bool = False
+    order: Literal["fifo", "priority", "fair_share"] = "fair_share"
+    preemption: bool = True
     default_priority: Annotated[int, Field(ge=1, le=99)] = 42
     ageing_s: Length | None = None
     min_run_s: Seconds = 0.0
     max_preemptions: Annotated[int, Field(ge=0)] | None = None
     half_life_h: Length = 24.0
-    quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
-    elastic: bool = False
+    quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = 600.0
+    elastic: bool = True
     defragment: bool = False
     topology: tuple[LabelWord, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"

@@ -17,6 +17,9 @@ LEAST_S, MOST_S = 60.0, 30 * 86_400.0
 RUNNING_MS, WAITING_MS, NOW_MS = 0, 1000, 2000
 """First those that have slots get them again, then those that wait stand in line; whoever is planned for comes after both, and that is now."""
 
+CHECKPOINT_MS = 600_000
+"""So often the others are taken to save: nobody says when they do, and where turns are taken a run yields only once it has saved."""
+
 
 def items_of(crowd: Sequence[OutlookRequest], chance: Random) -> list[Item]:
     """One for each request."""
@@ -58,6 +61,7 @@ def _item(place: int, one: OutlookRequest, rest_s: float) -> Item:
         weight=one.weight,
         single_node=one.single_node,
         where=_where(place, one),
+        checkpoint_ms=CHECKPOINT_MS,
         launch_ms=0,
         experiment_max_slots=one.experiment_max_slots,
         max_concurrent_trials=one.experiment_max_trials,

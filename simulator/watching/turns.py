@@ -6,7 +6,8 @@ from simulator.watching.breach import Invariant
 
 
 class WholeTurns(Invariant):
-    """A run yields to another experiment, and not before it has had its slots for a quantum and for `min_run`."""
+    """A run yields to another experiment, not before it has had its slots for a quantum and for `min_run`, nor before it has saved a
+    checkpoint, and never when its trial has ignored the signal before."""
 
     words = "no turn cut short"
 
@@ -17,6 +18,8 @@ class WholeTurns(Invariant):
                 continue
             if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
+            if not run.checkpoints or cluster.trials[run.trial].ignores_turns:
+                raise self.broken(f"run {run.id} has saved nothing, or ignores the signal, and is asked to yield")
             held_ms = cluster.now_ms - round(run.granted_at.timestamp() * 1000)
             if held_ms < max(policy.quantum, policy.min_run).total_seconds() * 1000:
                 raise self.broken(

@@ -1,5 +1,5 @@
 """Replays jobs through the scheduler's own turns on virtual time: machines never fail and messages take no time, so what is left is
-what a policy does. Neighbours: `simulation` for everything that can go wrong, `training` for how jobs get on."""
+what a policy does. A job saves at the end of each epoch, and when it is asked for its slots. Neighbours: `simulation` for everything that can go wrong, `training` for how jobs get on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -211,6 +211,7 @@ class Replay:
         assert attempt is not None
         assert attempt.pace is not None
         trial.progress = attempt.pace.until
+        self._happened(lambda cluster, now: _saved(cluster, attempt.run.id, now))
         if trial.progress < trial.job.profile.marks[-1]:
             self._train(trial)
         else:
@@ -249,6 +250,12 @@ class Replay:
                 act(trial)
 
         self._agenda.after(delay_ms, act_unless_replaced)
+
+
+def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
+    run = cluster.runs.get(run_id)
+    if run is not None and not run.is_ended:
+        cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=now))
 
 
 def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:

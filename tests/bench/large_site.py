@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.loading import loading
 from services.scheduler.core.placement.labels import Labels, Where
-from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.pool import Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import Run, Share
 from services.scheduler.core.run_states import RunState
@@ -17,6 +17,7 @@ from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
 from shared.messages.specs import Wanted
+from tests.support.policies import plain
 
 SEED = 7
 MACHINES, SLOTS = 12_500, 8
@@ -28,7 +29,7 @@ RACK, GPUS, ZONES = 50, ("a", "b", "c", "d"), 10
 """Machines of a rack are of one kind and stand in one zone."""
 POOL = PoolName("big")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-POLICY = PoolPolicy(
+POLICY = plain(
     POOL,
     order="fair_share",
     preemption=True,

@@ -17,7 +17,6 @@ from datetime import timedelta
 
 from services.provisioner.core.intents import offer_of
 from services.provisioner.core.spec import PoolSpec
-from services.scheduler.core.pool import PoolPolicy
 from shared.ids import PoolName
 from simulator.control.leader import Tempo
 from simulator.provisioning.ties import Rented
@@ -30,6 +29,7 @@ from tests.bench.provisioning import elsewhere
 from tests.bench.provisioning.bound import least_cost
 from tests.bench.provisioning.market import Market
 from tests.bench.provisioning.workload import day, work_ms
+from tests.support.policies import plain
 
 DAYS = 30
 PROCESSES = 2
@@ -50,7 +50,7 @@ class Played:
 def play(items: Sequence[Item], market: Market, spec: PoolSpec, seed: int) -> Played:
     """One day, until its last trial has ended."""
     measures = Measures()
-    setup = Setup(PoolPolicy(POOL), [], items, seed, Tempo(tick_ms=10_000), rented=Rented(spec, market))
+    setup = Setup(plain(POOL), [], items, seed, Tempo(tick_ms=10_000), rented=Rented(spec, market))
     simulation = Simulation(setup, [measures])
     measures.agenda = simulation.agenda
     simulation.begin()

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import OrderName, PoolPolicy
+from services.scheduler.core.pool import OrderName
 from services.scheduler.core.trial import Needs, Wish
 from services.scheduler.core.turn import take_turn
 from services.scheduler.cycle import Term
@@ -19,6 +19,7 @@ from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 from shared.messages.queue import GetQueue
 from shared.messages.specs import Wanted
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.support.policies import plain
 
 WAITING, PAGE = 10_000, 200
 EXPERIMENTS = {"few": 10, "many": 10_000}
@@ -44,7 +45,7 @@ def measure(report: Report) -> Figures:
 def _waiting(order: OrderName, experiments: int) -> Cluster:
     cluster = Cluster()
     cluster.advance_to(NOW)
-    cluster.put_pool(PoolPolicy(POOL, order=order))
+    cluster.put_pool(plain(POOL, order=order))
     for number in range(WAITING):
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))

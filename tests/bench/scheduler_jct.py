@@ -1,6 +1,7 @@
 """Job completion times of the published workloads (`simulator/workloads/pollux`) under every policy, replayed through the scheduler's own
 turns on virtual time: 160 jobs of one user each on 16 machines of 4 GPUs; every start costs 30 s.
 
+`default` is a pool that nobody has configured: jobs ask for as many GPUs as their users did, name no priority, and save at the end of each epoch.
 Under `fifo`, `priority` and `fair_share` a job keeps the GPUs and the batch size that its user asked for; `priority` may preempt, and
 a job's priority is 40 + the GPUs that it asks for, so who asks for little goes first. Under `elastic` a job takes from 1 GPU to as many as its
 largest batch feeds, and its batch size follows; what the policy knows of it is what the job has measured so far.
@@ -10,12 +11,14 @@ largest batch feeds, and its batch size follows; what the policy knows of it is 
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
+from services.scheduler.service import default_policy
+from services.scheduler.settings import PoolSettings
 from shared.ids import PoolName
 from simulator.workloads.published import (
     MACHINES,
@@ -29,6 +32,7 @@ from simulator.workloads.replay import Outcome, Replay, Setting
 from simulator.workloads.training import alone_ms, limits_of
 from tests.bench.figures.distributions import COLOURS, draw
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.support.policies import plain
 
 PUBLISHED_S: Mapping[str, Mapping[str, float]] = {
     "Pollux": {"workload-1": 2088.8, "workload-2": 3322.9, "workload-3": 2188.5, "workload-4": 2721.0},
@@ -55,17 +59,18 @@ def _setting(
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "fifo": _setting(PoolPolicy(POOL, order="fifo"), as_asked),
+    "default": _setting(replace(default_policy(PoolSettings()), name=POOL), as_asked),
+    "fifo": _setting(plain(POOL, order="fifo"), as_asked),
     "priority": _setting(
-        PoolPolicy(POOL, order="priority", preemption=True), as_asked, lambda job: 40 + job.slots
+        plain(POOL, order="priority", preemption=True), as_asked, lambda job: 40 + job.slots
     ),
     "fair_share": _setting(
-        PoolPolicy(POOL, order="fair_share", preemption=True, half_life=timedelta(hours=1)), as_asked
+        plain(POOL, order="fair_share", preemption=True, half_life=timedelta(hours=1)), as_asked
     ),
-    "elastic": _setting(PoolPolicy(POOL, order="fifo", elastic=True), as_it_scales),
-    "fifo_turns": _setting(PoolPolicy(POOL, order="fifo", quantum=QUANTUM), as_asked),
+    "elastic": _setting(plain(POOL, order="fifo", elastic=True), as_it_scales),
+    "fifo_turns": _setting(plain(POOL, order="fifo", quantum=QUANTUM), as_asked),
     "fair_share_turns": _setting(
-        PoolPolicy(POOL, order="fair_share", half_life=timedelta(hours=1), quantum=QUANTUM), as_asked
+        plain(POOL, order="fair_share", half_life=timedelta(hours=1), quantum=QUANTUM), as_asked
     ),
 }
 """`…_turns`: no job asks by rank; what has had its GPUs for a quantum yields to equals."""
@@ -128,13 +133,17 @@ def measure(report: Report) -> Figures:
     report.check("unfinished", 0, unfinished)
     elastic = _worst(means["elastic"], PUBLISHED_S["Pollux"])
     plain = {policy: _worst(means[policy], PUBLISHED_S["Tiresias"]) for policy in PLAIN}
+    default = _mean(means["default"])
+    report.say(f"default takes {default:.0f} s in the mean, {default / _mean(means['fifo']):.3f} of fifo's")
     best = min(plain, key=lambda policy: plain[policy])
     report.say(f"elastic takes at most {elastic:.3f} of Pollux's time on each workload")
     report.say(f"{best}, the best plain policy, takes at most {plain[best]:.3f} of Tiresias's")
     report.check("elastic_beyond_pollux", False, elastic > 1)
     report.check("best_plain_beyond_tiresias", False, plain[best] > 1)
+    report.check("default_beyond_fair_share_turns", False, default > 1.05 * _mean(means["fair_share_turns"]))
     return {
         "mean_jct_s": means,
+        "default_mean_jct_s": default,
         **{
             name: {
                 policy: {stem: getattr(one, field) for stem, one in by.items()}
@@ -154,6 +163,10 @@ _FIELDS = {
     "jain": "jain",
     "starts": "starts",
 }
+
+
+def _mean(means: Mapping[str, float]) -> float:
+    return sum(means.values()) / len(means)
 
 
 def _worst(means: Mapping[str, float], published: Mapping[str, float]) -> float:

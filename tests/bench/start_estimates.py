@@ -15,7 +15,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.explain.refusals import binding_of
 from services.scheduler.core.forecast.start import Start, forecast
 from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import OrderName, PoolPolicy
+from services.scheduler.core.pool import OrderName
 from services.scheduler.core.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo
@@ -24,6 +24,7 @@ from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
 from simulator.watching.watch import Watch
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.support.policies import plain
 
 SEEDS = 4
 TRIALS, MACHINES, SLOTS = 400, 8, 4
@@ -115,7 +116,7 @@ def _simulate(setting: Setting, seed: int) -> Asking:
     chance = Random(f"{seed}/{setting}")
     asking = Asking(chance)
     machines = [Kind(WorkerId(f"m{number}"), POOL, SLOTS, "cuda") for number in range(MACHINES)]
-    policy = PoolPolicy(POOL, order=setting.order, exclusive=setting.exclusive)
+    policy = plain(POOL, order=setting.order, exclusive=setting.exclusive)
     simulation = Simulation(
         Setup(policy, machines, _items(setting, chance), seed, Tempo(tick_ms=60_000)), [asking]
     )

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.pool import PoolPolicy
 from simulator.agenda import Agenda
 from simulator.faults import Fault, Trouble
 from simulator.watching.watch import Watch
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
+from tests.support.policies import plain
 
 
 class Causes(Watch):
@@ -52,7 +52,7 @@ def test_one_thing_fails_again_and_again(fault):
 @pytest.mark.parametrize("fault", ["bus_down", "database_down", "scheduler_froze", "scheduler_cut_off"])
 def test_an_outage_of_the_control_plane_ends_no_healthy_run(fault: Fault, lasts_ms):
     trouble = Trouble(40_000, fault, lasts_ms, whom=0, how=0)
-    ended = world(7, troubles=[trouble], policy=PoolPolicy(POOL))
+    ended = world(7, troubles=[trouble], policy=plain(POOL))
     ended.end()
     runs = ended.simulation.records.runs.values()
     assert all(run.number == 1 for run in runs), "a run was begun anew although no machine failed"

@@ -11,7 +11,6 @@ from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.events import draining
 from services.scheduler.core.facts import WorkerEmptied
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Drain
 from simulator.faults import Fault
 from simulator.provisioning.cloud import Manners
@@ -22,6 +21,7 @@ from simulator.trials import Item, PlainWork
 from simulator.watching.breach import Breach
 from simulator.watching.invariants import all_invariants
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
+from tests.support.policies import plain
 
 OFFER = Offer(MachineKind("machine", "cloud", 8, "cuda"), price_per_hour=3.0)
 SPEC = PoolSpec(POOL, (OFFER,), 0, 4, timedelta(minutes=2), timedelta(minutes=5))
@@ -74,7 +74,7 @@ def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
         for at in (0, 12, 30)
     ]
     manners = Manners(boot_ms=MINUTE_MS, boot_spread=0.0)
-    setup = Setup(PoolPolicy(POOL), [], items, rented=Rented(SPEC, manners))
+    setup = Setup(plain(POOL), [], items, rented=Rented(SPEC, manners))
     simulation = Simulation(setup, all_invariants())
     simulation.begin()
     assert simulation.run(120 * MINUTE_MS)

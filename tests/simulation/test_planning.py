@@ -161,6 +161,7 @@ def other(**changes: object) -> OutlookRequest:
 
 def test_it_waits_for_those_who_hold_the_slots_and_those_who_came_first() -> None:
     alone = {"searcher": {"name": "random", "max_trials": 1}, "cluster": ONE_MACHINE, "steps": 5}
+    alone["policy"] = {"order": "priority", "preemption": False, "quantum_s": None, "elastic": False}
     searcher = alone.pop("searcher")
     assert isinstance(searcher, dict)
     held = {WorkerId("w"): 2}

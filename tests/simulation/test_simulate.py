@@ -12,6 +12,7 @@ from simulator.simulate import simulate
 from simulator.trials import Item, PlainWork
 from simulator.watching.measures import figures, jain
 
+PRIORITY = Policy(order="priority", preemption=False, quantum_s=None, elastic=False)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "simulate"
 
 
@@ -25,7 +26,7 @@ def item(name: str, length_s: int, slots: int = 4, **more: object) -> Item:
 
 
 def test_two_trials_on_one_machine_run_one_after_the_other():
-    answered = simulate(Policy(), cluster(), [item("a", 100), item("b", 50)])
+    answered = simulate(PRIORITY, cluster(), [item("a", 100), item("b", 50)])
     a, b = answered.served
     assert (round(a.waited_s), round(a.took_s)) == (0, 100)
     assert (round(b.waited_s), round(b.took_s)) == (100, 150)
@@ -38,7 +39,7 @@ def test_two_trials_on_one_machine_run_one_after_the_other():
 def test_in_a_window_others_wait_and_the_holder_starts_at_once():
     site = cluster(reservations=[{"holder": "class", "slots": 4, "until_h": 1}])
     own = item("own", 100, tenant="class", arrives_ms=600_000)
-    answered = simulate(Policy(), site, [item("other", 100, tenant="lab"), own])
+    answered = simulate(PRIORITY, site, [item("other", 100, tenant="lab"), own])
     other, booked = answered.served
     assert round(booked.waited_s) == 0
     assert 3600 <= other.waited_s <= 3620
@@ -46,21 +47,21 @@ def test_in_a_window_others_wait_and_the_holder_starts_at_once():
 
 def test_a_smaller_trial_does_not_delay_the_next_in_line():
     answered = simulate(
-        Policy(), cluster(), [item("large", 100, 3), item("next", 100, 4), item("small", 10, 1)]
+        PRIORITY, cluster(), [item("large", 100, 3), item("next", 100, 4), item("small", 10, 1)]
     )
     assert [round(one.waited_s) for one in answered.served] == [0, 100, 200]
 
 
 def test_trials_that_take_half_a_slot_run_beside_each_other():
     halves = [item(name, 100, 1, part=500) for name in ("a", "b", "c")]
-    answered = simulate(Policy(), cluster(slots=1), halves)
+    answered = simulate(PRIORITY, cluster(slots=1), halves)
     assert [round(one.waited_s) for one in answered.served] == [0, 0, 100]
     assert answered.result.utilisation == pytest.approx(0.75, abs=0.001)
 
 
 def test_a_machine_that_fails_costs_work_since_the_last_checkpoint_only():
     work = item("long", 20_000, checkpoint_ms=600_000)
-    answered = simulate(Policy(), cluster(failures={"every_h": 1, "away_min": 5}), [work], seed=3)
+    answered = simulate(PRIORITY, cluster(failures={"every_h": 1, "away_min": 5}), [work], seed=3)
     lost, took_s = answered.result.lost_runs, answered.served[0].took_s
     assert lost > 0 and answered.served[0].runs == lost + 1
     assert 20_000 + lost * 300 <= took_s <= 20_000 + lost * (300 + 600 + 5)
@@ -70,7 +71,7 @@ def test_equal_questions_have_equal_answers_and_invariants_change_nothing():
     items = [item(f"t{n}", 10 + n % 7, 1 + n % 4, arrives_ms=n * 900, tenant=f"x{n % 3}") for n in range(80)]
     failing = cluster(3, failures={"every_h": 0.1, "away_min": 0.5})
     asked = [
-        simulate(Policy(), failing, items, seed, is_checked=checked)
+        simulate(PRIORITY, failing, items, seed, is_checked=checked)
         for seed, checked in ((1, 0), (1, 1), (2, 0))
     ]
     digests = [one.result.digest for one in asked]
@@ -80,19 +81,19 @@ def test_equal_questions_have_equal_answers_and_invariants_change_nothing():
 def test_a_tenant_at_its_maximum_waits_beside_free_slots():
     limited = cluster(2, quotas={"a": {"maximum": 4}})
     items = [item("one", 100, tenant="a"), item("two", 100, tenant="a"), item("three", 10, tenant="b")]
-    assert [round(one.waited_s) for one in simulate(Policy(), limited, items).served] == [0, 100, 0]
+    assert [round(one.waited_s) for one in simulate(PRIORITY, limited, items).served] == [0, 100, 0]
 
 
 def test_an_important_trial_takes_slots_and_the_other_goes_on_where_it_was():
     items = [item("long", 1000, priority=50), item("urgent", 100, priority=1, arrives_ms=200_000)]
-    answered = simulate(Policy(preemption=True), cluster(), items)
+    answered = simulate(PRIORITY.model_copy(update={"preemption": True}), cluster(), items)
     long, urgent = answered.served
     assert answered.result.preemptions == 1 and long.runs == 2
     assert urgent.waited_s < 1 and long.took_s == pytest.approx(1100, abs=2)
 
 
 def test_time_that_is_over_ends_the_play():
-    answered = simulate(Policy(), cluster(), [item("a", 100), item("b", 50)], until_s=120)
+    answered = simulate(PRIORITY, cluster(), [item("a", 100), item("b", 50)], until_s=120)
     assert not answered.result.is_complete and [one.name for one in answered.served] == ["a"]
 
 
@@ -111,7 +112,7 @@ def test_the_examples_play_and_print_json(capsys, tmp_path):
 def test_rented_machines_are_paid_from_order_to_end():
     provider = {"slots": 4, "maximum": 2, "price_per_hour": 6.0, "boot_s": 0, "idle_timeout_s": 60}
     rented = Cluster.model_validate({"provider": provider})
-    result = simulate(Policy(), rented, [item("a", 1800), item("b", 1800)], is_checked=True).result
+    result = simulate(PRIORITY, rented, [item("a", 1800), item("b", 1800)], is_checked=True).result
     assert result.rented is not None
     assert (result.rented.machines, result.rented.most) == (2, 2)
     assert result.rented.machine_hours == pytest.approx(1.0, abs=0.02)
@@ -129,7 +130,7 @@ def test_a_pool_that_lends_shrinks_for_who_comes_and_a_live_resize_costs_what_is
     def took(resize_ms: int | None, is_elastic: bool = True) -> tuple[float, int, float]:
         long = replace(item("long", 1000, 4), min_slots=1, launch_ms=30_000, resize_ms=resize_ms)
         short = replace(item("short", 100, 2), arrives_ms=300_000)
-        answered = simulate(Policy(elastic=is_elastic), cluster(), [long, short], is_checked=True)
+        answered = simulate(PRIORITY.model_copy(update={"elastic": is_elastic}), cluster(), [long, short], is_checked=True)
         first, second = answered.served
         return first.took_s, answered.result.resizes, second.waited_s
 

@@ -24,6 +24,7 @@ from simulator.watching.invariants import NoHealthyRunKilled, NothingLost, all_i
 from simulator.watching.trace import Trace
 from simulator.watching.watch import Watch
 from simulator.wire import ROUGH
+from tests.support.policies import plain
 
 POOL = PoolName("default")
 EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
@@ -119,7 +120,7 @@ def world(
 
 def _policy(chance: Random, seed: int) -> PoolPolicy:
     """What came later is drawn from the seed itself, so that worlds stay what they were."""
-    return PoolPolicy(
+    return plain(
         POOL,
         exclusive=chance.random() < 0.7,
         preemption=chance.random() < 0.5,

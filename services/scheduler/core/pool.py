@@ -9,6 +9,7 @@ from shared.ids import PoolName
 from shared.messages.specs import SlotKind
 
 DEFAULT_PRIORITY = 42
+DEFAULT_QUANTUM = timedelta(minutes=10)
 FIRST_PRIORITY, LAST_PRIORITY = 1, 99
 
 OrderName = Literal["fifo", "priority", "fair_share"]
@@ -17,7 +18,7 @@ PlacementRule = Literal["best_fit", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class PoolPolicy:
-    """How a pool is scheduled.
+    """How a pool is scheduled. The defaults are those of a pool that nobody has configured (decision 0259).
 
     Attributes:
         kind: Kind of slot that its workers offer; None takes any.
@@ -35,8 +36,8 @@ class PoolPolicy:
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
-        quantum: A run that has had its slots for so long yields them to a waiting request of equal right
-            (`preemption/turns`); None: to nobody.
+        quantum: A run that has had its slots for so long, and has saved a checkpoint, yields them to a waiting request of equal right
+            (`preemption/equals`); None: to nobody.
         defragment: Runs are moved so that slots that are free in all come together for a waiting request (`preemption/moves`).
         elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
         topology: Label keys from narrow to wide, such as rack and zone: a gang stays within one domain where it can.
@@ -46,21 +47,21 @@ class PoolPolicy:
 
     name: PoolName
     kind: SlotKind | None = None
-    preemption: bool = False
+    preemption: bool = True
     exclusive: bool = True
     auxiliary_per_worker: int = 100
     default_priority: int = DEFAULT_PRIORITY
     max_slots: int | None = None
     max_slots_per_worker: int | None = None
     provided_kind: SlotKind | None = None
-    order: OrderName = "priority"
+    order: OrderName = "fair_share"
     ageing: timedelta | None = None
     min_run: timedelta = timedelta(0)
     max_preemptions: int | None = None
-    quantum: timedelta | None = None
+    quantum: timedelta | None = DEFAULT_QUANTUM
     defragment: bool = False
     half_life: timedelta = timedelta(days=1)
-    elastic: bool = False
+    elastic: bool = True
     topology: tuple[str, ...] = ()
     placement: PlacementRule = "best_fit"
     provided_labels: Labels = ()

@@ -37,6 +37,7 @@ class Node:
         affordable: Slots up to which its budget bears machines.
         past: What `history` has of it, once that was asked for.
         asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum and budget allow.
+        priority: Of an experiment; 0 for those above it.
         lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
     """
 

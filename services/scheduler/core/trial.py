@@ -126,6 +126,7 @@ class Trial(NamedTuple):
         fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
         preemptions: How often this trial gave its slots back because others were to have them.
         turned_at: When it last yielded its slots because its turn was over.
+        ignores_turns: A run of it was killed because it did not end when its turn was over: equals ask it no more.
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
         excluded: Workers that a log policy keeps it off; `wish.needs` knows of them.
@@ -144,6 +145,7 @@ class Trial(NamedTuple):
     submitted_at: datetime | None = None
     preemptions: int = 0
     turned_at: datetime | None = None
+    ignores_turns: bool = False
     excluded: frozenset[WorkerId] = frozenset()
 
     @property
@@ -187,4 +189,4 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
     fresh = changed(wished(trial, wish), place=place, since=now, submitted_at=now)
-    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)
+    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None, ignores_turns=False)

@@ -9,18 +9,19 @@ import pytest
 
 from shared.ids import DEFAULT_TENANT, SITE
 from shared.messages.limits import LimitsChanged
-from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
+from shared.messages.pools import ClusterView, EditPool, GetCluster
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token, make_tenant
 from tests.integration.gateway.test_experiments import create, next_command
 from tests.integration.gateway.test_machines import view
 from tests.integration.servers import TestDatabase
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
 
 def ruled(**rules: Any) -> ClusterView:
     found = view("w1")
-    pool = found.pools[0].model_copy(update={"rules": PoolRules(**rules), "max_slots": 8})
+    pool = found.pools[0].model_copy(update={"rules": plain_rules(**rules), "max_slots": 8})
     return found.model_copy(update={"pools": (pool,)})
 
 
@@ -33,7 +34,7 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
     changes = {"order": "fair_share", "preemption": True, "half_life_s": 3600.0, "no_ageing": True}
     changes |= {"topology": ["rack", "zone"], "placement": "spread"}
     asking = asyncio.create_task(api.patch("/v1/pools/default", json=changes))
-    wanted = PoolRules(
+    wanted = plain_rules(
         order="fair_share",
         preemption=True,
         half_life_s=3600.0,

@@ -62,6 +62,14 @@ class FakeWorker:
                 self.has[allocation] = observed.model_copy(update={"state": "exited", **defaults, **how})
         await self.say()
 
+    async def save(self, trial: UUID) -> None:
+        """Says that the trial's run has saved one more checkpoint."""
+        for allocation, observed in list(self.has.items()):
+            if observed.state == "running" and self._trials[allocation] == trial:
+                more = {"checkpoints": observed.checkpoints + 1}
+                self.has[allocation] = observed.model_copy(update=more)
+        await self.say()
+
     @property
     def running(self) -> set[UUID]:
         return {self._trials[a] for a, observed in self.has.items() if observed.state == "running"}

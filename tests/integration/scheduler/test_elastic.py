@@ -2,17 +2,18 @@
 
 from shared.ids import DEFAULT_TENANT, SITE, TrialId, new_id
 from shared.messages.allocations import Measured
-from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
+from shared.messages.pools import ClusterView, EditPool, GetCluster
 from shared.messages.queue import Explain, GetQueue
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Signal
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.scheduler.platform import Platform, new_trial, runs_on
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
 
 async def rule(around: Platform, elastic: bool) -> None:
-    rules = PoolRules(elastic=elastic)
+    rules = plain_rules(elastic=elastic)
     await around.tell(EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=rules), SITE)
 
     async def is_ruled() -> bool:

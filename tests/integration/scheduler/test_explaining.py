@@ -11,7 +11,11 @@ from tests.integration.scheduler.fake_worker import CLOCK
 from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
-PREEMPTING = {"MUSTER_SCHEDULER__DEFAULT_POOL__PREEMPTION": "true"}
+PREEMPTING = {
+    "MUSTER_SCHEDULER__DEFAULT_POOL__PREEMPTION": "true",
+    "MUSTER_SCHEDULER__DEFAULT_POOL__ORDER": "priority",
+    "MUSTER_SCHEDULER__DEFAULT_POOL__QUANTUM_S": "none",
+}
 
 
 async def explanation(around: Platform, trial: UUID, tenant: TenantId = DEFAULT_TENANT) -> Explanation:

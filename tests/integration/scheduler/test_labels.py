@@ -4,13 +4,14 @@ import pytest
 
 from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, new_id
-from shared.messages.pools import EditPool, GetCluster, PoolRules
+from shared.messages.pools import EditPool, GetCluster
 from shared.messages.queue import Explain, Placeable, ValidatePlacement
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import PolicyMatch
 from shared.messages.workers import WorkerJoined, WorkerView
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
 
@@ -78,7 +79,7 @@ async def test_a_gang_stays_in_one_rack_once_the_pool_knows_racks(around: Platfo
         around.worker("g4", labels={"rack": racks["g4"]}),
     ):
         await eventually(lambda: {one.worker for one in around.told(WorkerJoined)} >= racks.keys())
-        rules = PoolRules(topology=("rack",), placement="spread")
+        rules = plain_rules(topology=("rack",), placement="spread")
         await around.tell(EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=rules), SITE)
 
         async def is_ruled() -> bool:

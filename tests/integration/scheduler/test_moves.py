@@ -3,13 +3,14 @@
 from itertools import count
 
 from shared.ids import DEFAULT_TENANT, SITE, new_id
-from shared.messages.pools import EditPool, PoolRules
+from shared.messages.pools import EditPool
 from shared.messages.queue import Explain
 from shared.messages.runs import RunEnded
 from shared.messages.specs import Signal
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
 SLOTS = 32
@@ -24,7 +25,7 @@ async def test_a_run_moves_so_that_a_gang_has_a_machine_to_itself(around: Platfo
         around.worker("m2", slots=SLOTS) as other,
     ):
         await eventually(lambda: {"m1", "m2"} <= {joined.worker for joined in around.told(WorkerJoined)})
-        rules = PoolRules(order="fifo", defragment=True)
+        rules = plain_rules(order="fifo", defragment=True)
         await around.tell(EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=rules), SITE)
         await around.want(stays, excluded_workers=("m1",))
         await eventually(lambda: other.running == {stays})

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import text
 
 from services.scheduler.core.decay import Decay, History, Past
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.store.load import load_world
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.policies import save_pool
 from shared.db import Database
 from shared.ids import PoolName
+from tests.support.policies import plain
 
 HOUR = timedelta(hours=1)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -66,7 +66,7 @@ async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
         lived.charge(holders, slots, milliseconds(NOW - begin * HOUR))
         lived.charge(holders, -slots, milliseconds(NOW - (end or 0.0) * HOUR))
     async with database.system() as connection:
-        await save_pool(connection, PoolPolicy(PoolName("big"), order="fair_share", half_life=HOUR))
+        await save_pool(connection, plain(PoolName("big"), order="fair_share", half_life=HOUR))
         world = await load_world(connection, NOW)
     read = world.cluster.pools[PoolName("big")].shares.history
     assert read is not None

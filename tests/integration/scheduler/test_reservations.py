@@ -4,13 +4,14 @@ from datetime import timedelta
 
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
 from shared.messages.experiments import OperationRefused
-from shared.messages.pools import EditPool, PoolRules
+from shared.messages.pools import EditPool
 from shared.messages.queue import Explain
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
 from shared.messages.specs import Signal
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
 OTHER = TenantId(new_id(CLOCK))
@@ -39,7 +40,7 @@ async def test_what_is_booked_is_given_back_and_kept_until_it_is_cancelled(aroun
     async with around.scheduler() as leader, around.worker("booked") as worker:
         await eventually(lambda: around.told(WorkerJoined))
         await around.tell(
-            EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=PoolRules(preemption=True)), SITE
+            EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=plain_rules(preemption=True)), SITE
         )
         trial, wish = new_trial(), booking(1)
         await around.want(trial)

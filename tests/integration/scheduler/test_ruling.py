@@ -11,9 +11,10 @@ from shared.messages.queue import Explain
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, new_trial
+from tests.support.policies import plain_rules
 from tests.support.waiting import eventually
 
-RULES = PoolRules(
+RULES = plain_rules(
     order="fair_share",
     preemption=True,
     elastic=True,

@@ -16,6 +16,7 @@ from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId
+from tests.support.policies import plain
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
 from tests.unit.scheduler.world import POOL, World, trial_id
 
@@ -135,14 +136,14 @@ def told(world: World, number: int) -> dict[str, tuple[object, str]]:
 
 
 def test_fewer_slots_are_as_many_as_would_start_now():
-    world = busy(PoolPolicy(POOL))
+    world = busy(plain(POOL))
     world.want(2, 8, experiment=1)
     world.cycle()
     assert told(world, 2) == {"slots": (2, "now")}
 
 
 def test_any_machine_helps_who_waits_for_one():
-    world = World(PoolPolicy(POOL))
+    world = World(plain(POOL))
     world.worker("a", 1, labels=(("rack", "r1"),))
     world.worker("b", 1)
     where = Where(required=(("rack", "r1"),))
@@ -154,12 +155,12 @@ def test_any_machine_helps_who_waits_for_one():
 
 
 def test_a_priority_helps_where_it_gives_the_right_to_ask():
-    world = busy(PoolPolicy(POOL, preemption=True))
+    world = busy(plain(POOL, preemption=True))
     world.part(3, 60)
     world.want(2, 8, experiment=3)
     world.cycle()
     assert told(world, 2) == {"slots": (2, "now"), "priority": (49, "soon")}
-    assert "priority" not in told(busy_with(PoolPolicy(POOL, order="fifo")), 2)
+    assert "priority" not in told(busy_with(plain(POOL, order="fifo")), 2)
 
 
 def busy_with(policy: PoolPolicy) -> World:
@@ -170,7 +171,7 @@ def busy_with(policy: PoolPolicy) -> World:
 
 
 def test_a_priority_helps_where_it_goes_before_the_head():
-    world = busy(PoolPolicy(POOL))
+    world = busy(plain(POOL))
     world.want(2, 8, experiment=2)
     world.want(3, 2, experiment=1)
     world.cycle()
@@ -178,7 +179,7 @@ def test_a_priority_helps_where_it_goes_before_the_head():
 
 
 def test_limits_that_bind_are_named_with_what_would_do():
-    world = busy(PoolPolicy(POOL))
+    world = busy(plain(POOL))
     world.part(1, 42, max_slots=1), world.quota(0, maximum=7)
     world.want(2, 2, experiment=1)
     world.cycle()
@@ -190,7 +191,7 @@ def test_limits_that_bind_are_named_with_what_would_do():
 
 
 def test_another_pool_counts_when_the_whole_experiment_goes_there():
-    world = two_pools(PoolPolicy(POOL))
+    world = two_pools(plain(POOL))
     world.want(1, 9, experiment=0), world.want(2, 2, experiment=1), world.want(3, 2, experiment=1)
     world.cycle()
     assert told(world, 2)["pool"] == ("other", "now")

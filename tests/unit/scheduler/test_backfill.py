@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.pool import PoolPolicy
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
 SIZES = {"a": 2, "b": 2, "c": 4, "d": 1}
@@ -30,7 +30,7 @@ def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
     running, head, single_node, order, behind, random
 ):
     """Whoever comes behind it, in whichever order the runs on its machines end, and whatever else goes on elsewhere."""
-    world = World(PoolPolicy(POOL, order=order))
+    world = World(plain(POOL, order=order))
     for name, slots in SIZES.items():
         world.worker(name, slots)
     for number, slots in enumerate(running, start=1):

@@ -14,9 +14,10 @@ from services.scheduler.core.run import Exit
 from services.scheduler.core.shares import Path
 from services.scheduler.core.spending import Spending
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
-PRICED = PoolPolicy(POOL, price_per_slot_hour=2.0)
+PRICED = plain(POOL, price_per_slot_hour=2.0)
 TENANT: Path = (tenant_id(0),)
 LAB: Path = (tenant_id(0), "lab")
 
@@ -175,7 +176,7 @@ def bearable(
 
 
 def test_a_pool_without_a_price_costs_nothing_until_it_has_one():
-    world = one_runs_one_waits(PoolPolicy(POOL), preempts=True)
+    world = one_runs_one_waits(plain(POOL), preempts=True)
     assert (world.running(), asked(world)) == ({1, 2}, set())
     world.cluster.put_pool(PRICED)
     world.want(3), world.cycle()

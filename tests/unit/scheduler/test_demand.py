@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from services.scheduler.core.pool import PoolPolicy
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
 
@@ -38,7 +38,7 @@ def test_what_a_limit_stops_shapes_nobodys_machines():
 
 
 def test_what_may_be_idle_soon_is_told():
-    world = World(PoolPolicy(POOL, preemption=True, max_slots=6))
+    world = World(plain(POOL, preemption=True, max_slots=6))
     world.worker("a", 2), world.worker("b", 2)
     world.want(1, 2), world.cycle()
     assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2)

@@ -2,13 +2,13 @@
 
 from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
 from shared.ids import WorkerId
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
 
 def world(slots: int = 2, **policy: object) -> World:
-    found = World(PoolPolicy(POOL, **policy))  # type: ignore[arg-type]
+    found = World(plain(POOL, **policy))
     found.worker("a", slots)
     return found
 

@@ -5,9 +5,9 @@ import pytest
 from services.scheduler.core.events import draining, heard
 from services.scheduler.core.placement.fit import Reach, reach_of
 from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from shared.ids import WorkerId
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
 R7, R8 = Where((("rack", "r7"),)), Where((("rack", "r8"),))
@@ -44,7 +44,7 @@ PROVIDED = {"max_slots": 8, "max_slots_per_worker": 2}
     ],
 )
 def test_the_most_that_a_pool_can_ever_have(policy: dict[str, object], needs: Needs, reach: Reach) -> None:
-    world = World(PoolPolicy(POOL, **policy))  # type: ignore[arg-type]
+    world = World(plain(POOL, **policy))
     world.worker("a", 4, labels=R7.required)
     world.worker("b", 2)
     pool = world.cluster.pools[POOL]

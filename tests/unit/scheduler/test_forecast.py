@@ -10,11 +10,12 @@ from services.scheduler.core.placement.labels import Where, labels_of
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from shared.ids import PoolName
+from tests.support.policies import plain
 from tests.unit.scheduler.test_alternatives import CROWD, crowded, waiting
 from tests.unit.scheduler.test_properties import POLICIES
 from tests.unit.scheduler.world import POOL, World, experiment_id
 
-FIFO = PoolPolicy(POOL, order="fifo", exclusive=False)
+FIFO = plain(POOL, order="fifo", exclusive=False)
 MINUTE_MS = 60_000
 
 

@@ -13,6 +13,7 @@ from services.scheduler.queries.listing import page_of
 from shared.errors import Rejected
 from shared.ids import TrialId
 from shared.messages.queue import GetQueue, QueueEntry
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
 REQUESTS = st.lists(
@@ -53,7 +54,7 @@ def filled(requests: list[tuple[int, int, int]], policy: PoolPolicy) -> World:
 @given(REQUESTS, st.integers(1, 7), st.sampled_from(["fifo", "priority", "aged", "fair_share"]))
 def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, limit, order):
     ageing = timedelta(seconds=20) if order == "aged" else None
-    policy = PoolPolicy(POOL, order="priority" if order == "aged" else order, ageing=ageing)
+    policy = plain(POOL, order="priority" if order == "aged" else order, ageing=ageing)
     world = filled(requests, policy)
     pool = world.cluster.pools[POOL]
     for tenant in (0, 1):
@@ -74,7 +75,7 @@ def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, 
 
 
 def test_a_list_goes_on_where_it_was_when_those_before_have_gone():
-    world = filled([(0, 0, 1)] * 6, PoolPolicy(POOL, order="fifo"))
+    world = filled([(0, 0, 1)] * 6, plain(POOL, order="fifo"))
     first = page_of(term_of(world), tenant_id(), GetQueue(limit=3))
     world.exit(0), world.cycle()
     rest = page_of(term_of(world), tenant_id(), GetQueue(limit=9, after=first.next))
@@ -82,14 +83,14 @@ def test_a_list_goes_on_where_it_was_when_those_before_have_gone():
 
 
 def test_a_cursor_of_something_else_is_refused():
-    world = filled([(0, 0, 1)], PoolPolicy(POOL))
+    world = filled([(0, 0, 1)], plain(POOL))
     with pytest.raises(Rejected) as refused:
         page_of(term_of(world), tenant_id(), GetQueue(after="default:running:1"))
     assert refused.value.code == "bad_cursor"
 
 
 def test_what_is_not_in_the_queue_has_no_place():
-    world = filled([(0, 0, 1), (0, 0, 1)], PoolPolicy(POOL))
+    world = filled([(0, 0, 1), (0, 0, 1)], plain(POOL))
     unknown = TrialId(trial_id(99))
     assert ahead(world.cluster.pools[POOL], [trial_id(0), trial_id(1), unknown]) == {trial_id(1): 0}
 
@@ -108,7 +109,7 @@ def chosen(world: World, filter_: str, sort: str = "", limit: int = 500) -> list
 
 
 def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(monkeypatch):
-    world = filled([(0, 1, 1), (0, 0, 1), (0, 2, 2), (0, 0, 2)], PoolPolicy(POOL, order="fifo"))
+    world = filled([(0, 1, 1), (0, 0, 1), (0, 2, 2), (0, 0, 2)], plain(POOL, order="fifo"))
     assert chosen(world, "") == ["0 running None", "1 waiting 1", "2 waiting 2", "3 waiting 3"]
     assert chosen(world, "state = waiting and slots = 2") == ["2 waiting 2", "3 waiting 3"]
     assert chosen(world, "code = waiting_for_slots") == ["1 waiting 1"]
@@ -135,14 +136,14 @@ def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(monkeypa
 
 @pytest.mark.parametrize("after", ["default:0:0:0:1:x", "{", '"x"'])
 def test_a_cursor_of_another_order_is_refused_where_it_is_sorted(after):
-    world = filled([(0, 0, 1)], PoolPolicy(POOL))
+    world = filled([(0, 0, 1)], plain(POOL))
     with pytest.raises(Rejected) as refused:
         page_of(term_of(world), tenant_id(), GetQueue(sort="since", after=after))
     assert refused.value.code == "bad_cursor"
 
 
 def test_a_running_one_tells_its_slots_and_a_waiting_one_none():
-    world = World(PoolPolicy(POOL, exclusive=False))
+    world = World(plain(POOL, exclusive=False))
     world.worker("a", 2), world.worker("b", 1)
     world.want(1, 2), world.want(2, 2)
     world.cycle()

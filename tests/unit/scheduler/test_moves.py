@@ -6,9 +6,9 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.pauses import PRIOR_MS
 from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 PAUSE_MS = PRIOR_MS["restart"]
@@ -19,7 +19,7 @@ SAVED = Exit(acknowledged=Signal.PREEMPT)
 def split(**rules: object) -> World:
     """Two machines of four with two slots free on each: 1 and 3 run on the first, 2 and 4 on the second, 9 wants four on one machine."""
     rules.setdefault("defragment", True)
-    world = World(PoolPolicy(POOL, **rules))  # type: ignore[arg-type]
+    world = World(plain(POOL, **rules))
     world.worker("a", 4)
     world.want(1, 2)
     world.want(5, 2)
@@ -103,7 +103,7 @@ def test_min_run_and_max_preemptions_protect_from_moves():
 
 def test_a_machine_of_another_tenant_is_cleared_for_a_gang():
     """Tenant 1 has two machines half used; tenant 0 wants one whole."""
-    world = World(PoolPolicy(POOL, defragment=True))
+    world = World(plain(POOL, defragment=True))
     for name in ("a", "b"):
         world.worker(name, 4)
         world.want(ord(name), 4, tenant=1)
@@ -134,7 +134,7 @@ REQUESTS = st.lists(st.tuples(st.integers(1, 4), st.booleans(), st.integers(0, 1
     st.sampled_from(["fifo", "priority", "fair_share"]),
 )
 def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(requests, exclusive, ended, order):
-    world = World(PoolPolicy(POOL, defragment=True, exclusive=exclusive, order=order))
+    world = World(plain(POOL, defragment=True, exclusive=exclusive, order=order))
     for name, slots in {"a": 4, "b": 4, "c": 2}.items():
         world.worker(name, slots)
     for number, (slots, single, tenant) in enumerate(requests, start=1):

@@ -7,14 +7,14 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.decay import Decay, History
 from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.shares import Node
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
-FIFO = PoolPolicy(POOL, order="fifo", preemption=True)
-FAIR = PoolPolicy(POOL, order="fair_share", half_life=timedelta(minutes=10))
+FIFO = plain(POOL, order="fifo", preemption=True)
+FAIR = plain(POOL, order="fair_share", half_life=timedelta(minutes=10))
 
 
 def test_fifo_knows_no_priority_and_asks_nobody():
@@ -139,7 +139,7 @@ REQUESTS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 60)), min_size=1
 @given(REQUESTS)
 def test_ageing_bounds_who_may_pass(requests):
     """Of priority p, one is passed only by those of p' < p that came less than (p - p') levels of waiting after it."""
-    world = World(PoolPolicy(POOL, ageing=timedelta(seconds=LEVEL_S)))
+    world = World(plain(POOL, ageing=timedelta(seconds=LEVEL_S)))
     world.worker("a")
     came = {}
     for number, (priority, pause) in enumerate(requests, start=1):
@@ -163,7 +163,7 @@ def test_ageing_bounds_who_may_pass(requests):
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=10), st.booleans())
 def test_priority_is_never_inverted(requests, preemption):
     """No one-slot request waits while a less important one of its kind is granted; with preemption, none runs beside it for long."""
-    world = World(PoolPolicy(POOL, preemption=preemption))
+    world = World(plain(POOL, preemption=preemption))
     world.worker("a"), world.worker("b")
     for number, (priority, _) in enumerate(requests, start=1):
         world.part(number, priority)

@@ -3,12 +3,12 @@
 import pytest
 
 from muster.errors import Rejected
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.queries import outlook as telling
 from services.scheduler.queries.outlook import outlook_of
 from shared.ids import WorkerId
 from shared.messages.plans import Outlook
 from shared.messages.pools import PoolView
+from tests.support.policies import plain
 from tests.unit.scheduler.test_forecast import served
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
@@ -51,7 +51,7 @@ def test_those_who_run_come_first_then_lines_of_those_who_wait():
 
 
 def test_where_too_few_have_ended_nothing_is_said_of_how_long():
-    world = World(PoolPolicy(POOL, exclusive=False))
+    world = World(plain(POOL, exclusive=False))
     world.worker("a", 1)
     world.want(1), world.want(2), world.cycle()
     assert [one.rest_s for one in seen(world).requests] == [(), ()]

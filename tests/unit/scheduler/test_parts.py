@@ -5,14 +5,14 @@ from fractions import Fraction
 
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 HALF = 500
-SHARED = PoolPolicy(POOL, exclusive=False)
+SHARED = plain(POOL, exclusive=False)
 
 
 def on(world: World, number: int) -> tuple[str, int]:
@@ -77,7 +77,7 @@ def test_a_slot_is_free_again_for_all_when_its_last_part_has_left():
 
 
 def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave():
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
     world.want(1, part=HALF)
     world.cycle()
@@ -116,7 +116,7 @@ def test_half_a_slot_is_used_as_half_a_slot():
 
 def test_shares_count_parts_as_parts():
     """Two whole slots of one tenant weigh as much as four halves of another: the next slot goes by what was served."""
-    world = World(PoolPolicy(POOL, order="fair_share", exclusive=False))
+    world = World(plain(POOL, order="fair_share", exclusive=False))
     world.worker("a", 4)
     for number in (1, 2):
         world.want(number)
@@ -137,7 +137,7 @@ def test_shares_count_parts_as_parts():
 
 
 def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_nothing():
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a", 2)
     world.part(0, 50)
     world.part(1, 10)
@@ -156,7 +156,7 @@ def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_not
 
 
 def test_for_a_part_no_more_are_asked_than_leave_it_room():
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
     world.part(0, 50)
     world.part(1, 10)
@@ -211,7 +211,7 @@ def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue():
 
 
 def test_a_run_without_slots_goes_where_the_fewest_are():
-    world = World(PoolPolicy(POOL, auxiliary_per_worker=2))
+    world = World(plain(POOL, auxiliary_per_worker=2))
     world.worker("a")
     world.worker("b")
     for number in range(1, 6):

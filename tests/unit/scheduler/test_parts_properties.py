@@ -13,6 +13,7 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit, Run
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
 WORKERS = {"a": 1, "b": 2, "c": 3}
@@ -40,6 +41,7 @@ POLICIES = st.builds(
     exclusive=st.booleans(),
     order=st.sampled_from(["priority", "fifo", "fair_share"]),
     half_life=st.just(timedelta(minutes=1)),
+    elastic=st.booleans(),
     quantum=st.none() | st.just(timedelta(seconds=10)),
     defragment=st.booleans(),
     auxiliary_per_worker=st.integers(1, 2),
@@ -152,7 +154,7 @@ ARRIVALS = st.tuples(
 @given(st.lists(ARRIVALS, max_size=16), st.booleans())
 def test_no_slot_is_opened_while_one_that_is_shared_has_room(arrivals, exclusive):
     """Parts come one by one, some that run end: each joins a slot of its tenant where one has room, the tightest of them."""
-    world = World(PoolPolicy(POOL, exclusive=exclusive))
+    world = World(plain(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():
         world.worker(name, 2 * slots)
     for number, (tenant, part, ends) in enumerate(arrivals):

@@ -8,11 +8,11 @@ from services.scheduler.core.events import heard
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.pauses import PRIOR_MS, Kind
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.elastic.test_arrange import learnt, machines, slots_of, trial
 from tests.unit.scheduler.elastic.test_forming import Live
 from tests.unit.scheduler.world import POOL, World, experiment_id
@@ -47,7 +47,7 @@ def restart(world: World, number: int, leave_s: float, start_s: float, queued_s:
 
 
 def one_run() -> World:
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a", 4)
     world.want(1, 2)
     world.cycle()

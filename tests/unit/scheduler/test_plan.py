@@ -6,13 +6,13 @@ import pytest
 
 from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
-PREEMPTING = PoolPolicy(POOL, preemption=True)
+PREEMPTING = plain(POOL, preemption=True)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_single_node_request_is_never_spread():
 
 
 def test_gangs_are_spread_in_exclusive_pools_only():
-    world = World(PoolPolicy(POOL, exclusive=False))
+    world = World(plain(POOL, exclusive=False))
     world.worker("a"), world.worker("b")
     world.want(1, 2)
     assert world.cycle() == []
@@ -241,7 +241,7 @@ def test_a_worker_with_work_of_nobody_we_know_is_full_until_it_drops_it():
 
 def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_given_up():
     for is_given_up in (False, True):
-        world = World(PoolPolicy(POOL, preemption=True))
+        world = World(plain(POOL, preemption=True))
         world.worker("a", 2), world.worker("b", 2)
         world.want(1, 2), world.cycle()
         away = next(w for w in world.cluster.workers.values() if not w.held)

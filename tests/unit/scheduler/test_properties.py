@@ -14,6 +14,7 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 WORKERS = {"a": 1, "b": 2, "c": 2, "d": 4}
@@ -66,6 +67,7 @@ POLICIES = st.builds(
     half_life=st.just(timedelta(minutes=1)),
     min_run=st.sampled_from([timedelta(0), timedelta(seconds=15)]),
     max_preemptions=st.none() | st.integers(0, 2),
+    elastic=st.booleans(),
     quantum=st.none() | st.just(timedelta(seconds=20)),
     defragment=st.booleans(),
     topology=st.sampled_from([(), ("rack",)]),
@@ -211,7 +213,7 @@ def test_every_request_closes_at_most_once_and_stays_closed(events, policy):
 )
 def test_nobody_starves_within_a_priority(requests, head, exclusive):
     """A gang that arrives first runs before all the slots have turned over twice, however many small ones follow."""
-    world = World(PoolPolicy(POOL, exclusive=exclusive))
+    world = World(plain(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():
         world.worker(name, slots, labels=(("rack", RACKS[name]),))
     for number, (slots, single) in enumerate(requests, start=1):

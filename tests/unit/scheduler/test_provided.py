@@ -5,17 +5,17 @@ import pytest
 from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.indexes import open_pools
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.queries.validating import validate_placement
 from shared.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.queue import ValidatePlacement
 from shared.messages.specs import Wanted
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
 
 def test_who_waits_for_machines_that_do_not_come_is_told_why():
-    world = World(PoolPolicy(POOL, max_slots=4, provider_fault="g5 in a: quota: 0 of 8"))
+    world = World(plain(POOL, max_slots=4, provider_fault="g5 in a: quota: 0 of 8"))
     world.want(1)
     assert world.cycle() == []
     told = explain(world.cluster, world.trial(1))
@@ -26,7 +26,7 @@ def test_who_waits_for_machines_that_do_not_come_is_told_why():
 def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or_waits_in_it():
     world = World()
     world.worker("a"), world.want(1), world.cycle(), world.want(2)
-    world.cluster.put_pool(PoolPolicy(POOL, is_closing=True, max_slots=0))
+    world.cluster.put_pool(plain(POOL, is_closing=True, max_slots=0))
     assert POOL in open_pools(world.cluster.pools)
     question = ValidatePlacement(pool=POOL, min_slots=2, max_slots=2)
     with pytest.raises(Rejected, match="is being given up") as refused:
@@ -37,5 +37,5 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
     assert POOL in open_pools(world.cluster.pools), "somebody waits"
     world.want(2, wanted=Wanted.KILL, version=2), world.cycle()
     assert POOL not in open_pools(world.cluster.pools)
-    world.cluster.put_pool(PoolPolicy(POOL))
+    world.cluster.put_pool(plain(POOL))
     assert POOL in open_pools(world.cluster.pools)

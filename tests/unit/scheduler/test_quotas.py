@@ -9,9 +9,10 @@ from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
-FAIR = PoolPolicy(POOL, order="fair_share", preemption=True)
+FAIR = plain(POOL, order="fair_share", preemption=True)
 
 
 def give_back(world: World) -> set[int]:
@@ -24,7 +25,7 @@ def give_back(world: World) -> set[int]:
 
 @pytest.mark.parametrize("order", ["fifo", "priority", "fair_share"])
 def test_a_maximum_holds_under_every_order_and_holds_up_nobody(order):
-    world = World(PoolPolicy(POOL, order=order))
+    world = World(plain(POOL, order=order))
     for name in "abcd":
         world.worker(name)
     world.quota(0, maximum=2)
@@ -98,7 +99,7 @@ def test_those_within_their_guarantee_go_first():
 
 
 def test_priority_does_not_reach_into_the_guarantee_of_another():
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a"), world.worker("b")
     world.quota(0, guaranteed=1)
     world.part(0, 90), world.part(1, 1)
@@ -109,7 +110,7 @@ def test_priority_does_not_reach_into_the_guarantee_of_another():
 
 
 def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times():
-    world = World(PoolPolicy(POOL, preemption=True, min_run=timedelta(minutes=1), max_preemptions=1))
+    world = World(plain(POOL, preemption=True, min_run=timedelta(minutes=1), max_preemptions=1))
     world.worker("a")
     world.part(0, 90), world.part(1, 1)
     world.want(1), world.cycle()
@@ -125,7 +126,7 @@ def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times():
 
 
 def test_the_one_that_saved_last_is_asked_first():
-    world = World(PoolPolicy(POOL, preemption=True))
+    world = World(plain(POOL, preemption=True))
     world.worker("a"), world.worker("b")
     world.part(0, 90), world.part(1, 1)
     world.want(1), world.want(2), world.cycle()
@@ -192,7 +193,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(moves, 
             node = shares.tenant(tenant)
             assert node.quota.maximum is None or node.held <= node.quota.maximum
 
-    play(PoolPolicy(POOL, order=order, preemption=True, exclusive=exclusive), moves, check)
+    play(plain(POOL, order=order, preemption=True, exclusive=exclusive), moves, check)
 
 
 def grant_tenant(world: World, grant):
@@ -228,7 +229,7 @@ WHAT_IS_GUARANTEED_WAS_BOOKED = [
 def test_asking_comes_to_an_end(moves, order, exclusive):
     """When nothing new is wanted and all give back what they are asked for, soon nobody is asked any more."""
     world = play(
-        PoolPolicy(POOL, order=order, preemption=True, exclusive=exclusive),
+        plain(POOL, order=order, preemption=True, exclusive=exclusive),
         moves,
         lambda world: world.cycle(),
     )

@@ -5,15 +5,15 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.events import wishes
 from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
 
 def busy(workers: int = 2, **rules: object) -> World:
     """Tenant 0 runs one trial a slot on machines of four."""
-    world = World(PoolPolicy(POOL, **rules))  # type: ignore[arg-type]
+    world = World(plain(POOL, **rules))
     for number in range(workers):
         world.worker(f"w{number}", 4)
         for slot in range(4):
@@ -71,7 +71,7 @@ def test_where_the_pool_does_not_preempt_slots_are_kept_as_they_come_free():
 
 
 def test_what_the_holder_has_counts_and_the_window_ends():
-    world = World(PoolPolicy(POOL, exclusive=False))
+    world = World(plain(POOL, exclusive=False))
     world.worker("a", 4)
     world.want(60, 2, tenant=1, experiment=6)
     world.cycle()
@@ -88,7 +88,7 @@ def test_what_the_holder_has_counts_and_the_window_ends():
 
 
 def test_a_workspace_books_against_others_of_its_tenant():
-    world = World(PoolPolicy(POOL))
+    world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(0, 2, begin_s=0, end_s=1000, workspace="lab")
     for number in range(1, 5):
@@ -99,7 +99,7 @@ def test_a_workspace_books_against_others_of_its_tenant():
 
 
 def test_a_cancelled_booking_keeps_nothing():
-    world = World(PoolPolicy(POOL))
+    world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(1, 4, begin_s=0, end_s=1000)
     world.want(1)
@@ -112,7 +112,7 @@ def test_a_cancelled_booking_keeps_nothing():
 
 
 def test_kept_slots_are_not_idle_for_the_provisioner_and_missing_ones_are_wanted():
-    world = World(PoolPolicy(POOL))
+    world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(1, 6, begin_s=0, end_s=1000)
     world.wait(10)
@@ -153,7 +153,7 @@ def test_others_never_get_what_is_booked_and_records_plan_alike(
     requests, bookings, exclusive, preemption, order
 ):
     """In the window a grant to somebody else leaves the holder what it has booked, as far as the pool has it: free, or on its way."""
-    world = World(PoolPolicy(POOL, exclusive=exclusive, preemption=preemption, order=order))
+    world = World(plain(POOL, exclusive=exclusive, preemption=preemption, order=order))
     for name in ("a", "b"):
         world.worker(name, 4)
     for tenant, slots, begin_s, long_s in bookings:

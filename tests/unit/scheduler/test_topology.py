@@ -4,15 +4,15 @@ import pytest
 
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.placement.labels import Where, labels_of
-from services.scheduler.core.pool import PoolPolicy
 from shared.ids import WorkerId
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
 R1, R2, R3 = ({"rack": rack, "zone": zone} for rack, zone in (("r1", "a"), ("r2", "a"), ("r3", "b")))
 
 
 def world(machines: dict[str, tuple[int, dict[str, str]]], **policy: object) -> World:
-    found = World(PoolPolicy(POOL, **policy))  # type: ignore[arg-type]
+    found = World(plain(POOL, **policy))
     for name, (slots, labels) in machines.items():
         found.worker(name, slots, labels=labels_of(labels))
     return found

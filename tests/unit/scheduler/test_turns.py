@@ -11,6 +11,7 @@ from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import TURN_OVER, Exit, Run
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 STEP_S = 10
@@ -18,14 +19,15 @@ YIELDED = Exit(acknowledged=Signal.PREEMPT, checkpoints=0)
 
 
 def sliced(quantum_s: float = 60, **more: object) -> PoolPolicy:
-    return PoolPolicy(POOL, quantum=timedelta(seconds=quantum_s), **more)  # type: ignore[arg-type]
+    return plain(POOL, quantum=timedelta(seconds=quantum_s), **more)
 
 
 @dataclass
 class Slicing:
-    """A world that goes on step by step: runs that are asked give their slots back a step later."""
+    """A world that goes on step by step: runs save, those of `unsaved` excepted, and when they are asked give their slots back a step later."""
 
     world: World
+    unsaved: frozenset[int] = frozenset()
     asked: list[tuple[Run, float]] = field(default_factory=list)
 
     def steps(self, count: int) -> Iterator[Plan]:
@@ -34,6 +36,8 @@ class Slicing:
             for run in [run for run in self.world.cluster.runs.values() if run.preempted]:
                 if not run.is_ended:
                     self.world.exit(run.trial.int - 1000, YIELDED)
+            for number in self.world.running() - self.unsaved:
+                self.world.save(number)
             planned = self.world.plan()
             for signal in planned.signals:
                 run = self.world.cluster.runs[signal.run]
@@ -132,7 +136,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over():
 
 
 def test_without_a_quantum_equals_wait():
-    slicing = started(PoolPolicy(POOL, preemption=True), {"a": 1}, (1, 1), (2, 1))
+    slicing = started(plain(POOL, preemption=True), {"a": 1}, (1, 1), (2, 1))
     list(slicing.steps(100))
     assert not slicing.asked
 
@@ -239,3 +243,41 @@ def test_two_tenants_never_change_faster_than_the_quantum(order):
     assert all(held_s >= 60 for _, held_s in slicing.asked)
     assert sum(changes) <= 100 * STEP_S / 60 + 1
     assert trial_id(1) in world.cluster.trials
+
+
+def test_a_run_yields_only_once_it_has_saved_a_checkpoint_since_it_began():
+    slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
+    slicing.unsaved = frozenset({1, 2})
+    list(slicing.steps(20))
+    assert not slicing.asked
+    slicing.unsaved = frozenset({2})
+    list(slicing.steps(1))
+    assert [run.trial for run, _ in slicing.asked] == [trial_id(1)]
+    list(slicing.steps(30))
+    assert slicing.world.running() == {2}, "each run counts by itself: 2 has not saved yet"
+
+
+def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again():
+    slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
+    world = slicing.world
+    list(slicing.steps(6))
+    assert world.run(1).yields
+    world.exit(1, Exit(forced=True))
+    world.cycle()
+    assert world.running() == {2}
+    list(slicing.steps(8))
+    assert world.running() == {1}
+    list(slicing.steps(40))
+    assert world.running() == {1}
+    assert world.trial(1).restarts == 0
+
+
+def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns():
+    slicing = started(sliced(preemption=True), {"a": 1}, (1, 1))
+    world = slicing.world
+    world.want(2, experiment=2)
+    world.part(2, priority=10)
+    world.cycle()
+    assert world.run(1).preempted
+    world.exit(1, Exit(forced=True))
+    assert not world.trial(1).ignores_turns

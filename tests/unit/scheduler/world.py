@@ -20,6 +20,7 @@ from services.scheduler.core.trial import Needs, Trial, Wish
 from services.scheduler.core.turn import take_turn
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
+from tests.support.policies import plain
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ROOT = UUID(int=7)
@@ -42,7 +43,7 @@ def experiment_id(number: int = 0) -> ExperimentId:
 class World:
     """A cluster with a clock and a counter of tokens."""
 
-    policy: PoolPolicy = field(default_factory=lambda: PoolPolicy(POOL))
+    policy: PoolPolicy = field(default_factory=lambda: plain(POOL))
     now: datetime = NOW
     tokens: int = 0
     places: int = 0
@@ -102,6 +103,11 @@ class World:
     def wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
         self.cluster.advance_to(self.now)
+
+    def save(self, number: int) -> None:
+        """The trial's run has saved a checkpoint, as its worker says."""
+        run = self.run(number)
+        self.cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=self.now))
 
     def rebuilt(self) -> Cluster:
         """A cluster that learns the same records, and nothing else; past use and the reservation are records too."""

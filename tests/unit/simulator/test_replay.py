@@ -11,11 +11,12 @@ from simulator.workloads.profiles import load_profile
 from simulator.workloads.published import MODELS, RESTART_MS, Job, read_jobs, workloads
 from simulator.workloads.replay import Outcome, Replay, Setting
 from simulator.workloads.training import alone_ms, limits_of
+from tests.support.policies import plain
 
 POOL = PoolName("gpus")
-FIFO = PoolPolicy(POOL, order="fifo")
-PRIORITY = PoolPolicy(POOL, order="priority", preemption=True)
-ELASTIC = PoolPolicy(POOL, order="fifo", elastic=True)
+FIFO = plain(POOL, order="fifo")
+PRIORITY = plain(POOL, order="priority", preemption=True)
+ELASTIC = plain(POOL, order="fifo", elastic=True)
 
 
 def job(application: str, arrives_s: int = 0, slots: int = 4, batch: int = 512) -> Job:

@@ -128,6 +128,7 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
         fruitless=fruitless,
         preemptions=trial.preemptions + (gave_way and not run.yields),
         turned_at=run.ended_at if gave_way and run.yields else trial.turned_at,
+        ignores_turns=trial.ignores_turns or (gave_way and run.yields and run.is_stale),
         best_step=max(trial.best_step, run.step),
         awaited=None,
     )

@@ -84,7 +84,7 @@ def _any_machine(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
 def _priority(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     """The least important priority, above its own, that would do."""
     part = cluster.part_of(trial)
-    if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order != "priority":
+    if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
         return
     works, fails = FIRST_PRIORITY, part.priority
     best: Start | None = None

@@ -51,7 +51,7 @@ def places(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) -> 
 def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
     """How many requests go before each of these as things stand, for those that are in the queue; these must be of one tenant.
 
-    Under fair share only the own tenant's are counted, by place: which tenant goes first changes with every grant.
+    Under fair share only the own tenant's are counted, by priority and place: which tenant goes first changes with every grant.
     """
     found = sorted(
         (rank_of(pool, *pool.queue.line_of(trial)), trial) for trial in trials if trial in pool.queue
@@ -67,8 +67,11 @@ def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
 
 
 def rank_of(pool: Pool, line: Line, key: Key) -> Rank:
-    """A waiting request's place in its pool's order, as far as that does not change from plan to plan."""
-    return (False, 0, key[0]) if pool.policy.order == "fair_share" else key_of(pool.policy, line, key)
+    """A waiting request's place in its pool's order, as far as that does not change from plan to plan: under fair share that of a user's
+    own experiments."""
+    if pool.policy.order == "fair_share":
+        return (False, line.leaf.priority, key[0])
+    return key_of(pool.policy, line, key)
 
 
 def _lines(pool: Pool, leaf: Node) -> Iterable[Line]:

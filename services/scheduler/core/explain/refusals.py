@@ -172,7 +172,7 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    message += _of_bookings(facts) + _of_turns(facts) + _of_closed(facts) + _of_money(facts)
+    message += _of_bookings(facts) + _of_turns(pool, facts) + _of_closed(facts) + _of_money(facts)
     return Refusal("waiting_for_slots", message, facts)
 
 
@@ -196,10 +196,11 @@ def _booked(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     return {"booked_slots": sum(one.slots for one in running), "booked_until": f"{until:%Y-%m-%d %H:%M} UTC"}
 
 
-def _of_turns(facts: Facts) -> str:
+def _of_turns(pool: Pool, facts: Facts) -> str:
     if "quantum_s" not in facts:
         return ""
-    return f"; equals take turns of {facts['quantum_s']} s"
+    to = "those that were served less" if pool.policy.order == "fair_share" else "their equals"
+    return f"; running trials yield to {to} after {facts['quantum_s']} s and a first checkpoint"
 
 
 def _on_machines(facts: Facts) -> str:

@@ -1,6 +1,7 @@
 """Fair share: at every level of tenant > workspace > user > experiment the least served child goes first.
 
-A child's key is (it holds its guarantee already, share / weight, place). Its share is what it holds now and the decayed
+A child's key is (it holds its guarantee already, priority, share / weight, place). Only experiments have a priority: it orders those of one
+user, and nobody else's. Its share is what it holds now and the decayed
 average of what it has held, in exact numbers; slots are the one resource, so the dominant share is that of slots, and the
 pool's size, which all would be divided by, is left out. Only children with hope are looked at, by their masks.
 """
@@ -14,8 +15,8 @@ from services.scheduler.core.served import Served
 from services.scheduler.core.shares import NEVER, Node, Shares
 from services.scheduler.core.slots import SlotCount
 
-_Key = tuple[bool, int, int]
-ALONE: _Key = (False, 0, 0)
+_Key = tuple[bool, int, int, int]
+ALONE: _Key = (False, 0, 0, 0)
 """Nobody asks where an only child stands."""
 _Entry = tuple[_Key, int, Node]
 
@@ -109,5 +110,5 @@ class FairServing:
 
     def _key(self, node: Node) -> _Key:
         if node in self._on_favoured:
-            return (node.held >= node.quota.guaranteed, -1, 0)
+            return (node.held >= node.quota.guaranteed, -1, 0, 0)
         return (*self._ranking.rank(node, node.held), node.first)

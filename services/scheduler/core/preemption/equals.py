@@ -1,11 +1,14 @@
 """Time slicing: a run that has had its slots for a quantum yields to a waiting request of equal right, so that all get their turn.
 
+A run that has saved nothing since it began, or whose trial has ignored the signal before, keeps its slots (`standing.may_take_turns`).
+
 Unlike the relation in `rights` this one is not strict: two may ask each other for ever, each once in a quantum. It agrees with the order:
 once the run has gone, the order goes on with who asked, so that what was given up is not taken by whoever gave it.
 
 - Under `fifo` all are equal, under `priority` those of one priority (a less important run yields too): an experiment asks others
   that will still hold at least as much as it does now. One that holds nothing may so ask every equal, whatever its size.
-- Under `fair_share` an experiment asks where, at the level at which their ways part, it will still be served less.
+- Under `fair_share` an experiment asks where, at the level at which their ways part, it will still be served less; of the same user's
+  experiments it asks less important ones whatever they were served, and more important ones never.
 """
 
 from dataclasses import dataclass

@@ -50,12 +50,15 @@ class Stander(NamedTuple):
 def stander_of(
     policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: SlotCount, hold: Hold, restart_ms: int
 ) -> Stander:
-    """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
-    its equals."""
+    """A run as it stands on one machine.
+
+    A run is left alone for `min_run`, and for ever once its trial was asked `max_preemptions` times. Equals may ask it after a
+    quantum, whatever that number, but only once it has saved a checkpoint and if its trial has obeyed such a signal before (`may_take_turns`).
+    """
     granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
     if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
         ready_ms = granted_ms + policy.min_run // MILLISECOND
-    if policy.quantum is not None:
+    if policy.quantum is not None and may_take_turns(trial, run):
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = granted_ms if run.saved_at is None else milliseconds(run.saved_at)
     return Stander(
@@ -70,6 +73,15 @@ def stander_of(
         part=hold.part,
         shared=hold.slot_ids[0] if hold.part else None,
     )
+
+
+def may_take_turns(trial: Trial, run: Run) -> bool:
+    """Whether the quantum may interrupt this run without losing its work.
+
+    A run that has saved no checkpoint since it began would lose all of it, so each turn brings at least one new checkpoint. A trial that
+    had to be killed when its turn was over does not react to the signal: it is not asked again.
+    """
+    return run.checkpoints > 0 and not trial.ignores_turns
 
 
 class _Seat(NamedTuple):
@@ -236,10 +248,10 @@ def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry:
 
 
 def _turn(worker: WorkerId, standers: tuple[Stander, ...]) -> Turn | None:
-    """All are of one policy: with a quantum each has a turn, without one none has."""
-    if standers[0].turn_ms == NEVER:
-        return None
+    """None: nobody on the machine ever has to yield to equals."""
     first_ms = min([one.turn_ms for one in standers])
+    if first_ms == NEVER:
+        return None
     return (-max(one.leaf.priority for one in standers), first_ms, worker)
 
 

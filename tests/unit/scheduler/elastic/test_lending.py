@@ -19,6 +19,7 @@ from services.scheduler.core.run import Exit
 from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Needs
 from shared.messages.specs import Signal
+from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
 LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
@@ -30,7 +31,7 @@ class Lender(World):
     """A pool that lends, with machines of four slots."""
 
     def __init__(self, machines: int = 2, **policy: object) -> None:
-        super().__init__(PoolPolicy(POOL, elastic=True, **policy))  # type: ignore[arg-type]
+        super().__init__(plain(POOL, elastic=True, **policy))
         for number in range(machines):
             self.worker(f"w{number}", 4)
 
@@ -179,11 +180,11 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
 @pytest.mark.parametrize(
     ("policy", "needs", "slots", "says"),
     [
-        (PoolPolicy(POOL, elastic=True), Needs(2, 8), 8, []),
-        (PoolPolicy(POOL), Needs(4, 4), 8, []),
-        (PoolPolicy(POOL), Needs(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
+        (plain(POOL, elastic=True), Needs(2, 8), 8, []),
+        (plain(POOL), Needs(4, 4), 8, []),
+        (plain(POOL), Needs(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
         (
-            PoolPolicy(POOL, elastic=True),
+            plain(POOL, elastic=True),
             Needs(2, 8),
             4,
             ["up to 8 asked for; pool default can have 4 in all"],

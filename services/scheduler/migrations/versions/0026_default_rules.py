@@ -1,0 +1,23 @@
+"""Trials that ignore the end of their turn; and the default rules of pools change, so what people set before is written out."""
+
+from alembic import op
+
+revision = "0026"
+down_revision = "0025"
+branch_labels = None
+depends_on = None
+
+_BEFORE = (
+    '{"order": "priority", "elastic": false, "ageing_s": null, "half_life_s": 86400.0, "min_run_s": 0.0,'
+    ' "max_preemptions": null, "quantum_s": null, "defragment": false, "topology": [], "placement": "best_fit"}'
+)
+_NOW = '{"order": "fair_share", "elastic": true, "quantum_s": 600.0}'
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.trial ADD COLUMN ignores_turns boolean NOT NULL DEFAULT false")
+    # Rules that a row does not name are read as the defaults: a pool that was configured keeps those of its time.
+    op.execute(f"UPDATE scheduler.pool SET rules = '{_BEFORE}'::jsonb || rules WHERE is_edited")
+    op.execute(
+        f"UPDATE scheduler.pool SET preemption = true, rules = rules || '{_NOW}'::jsonb WHERE NOT is_edited"
+    )
