@@ -26,7 +26,7 @@ class PoolSettings(Section):
     half_life_s: float = Field(86_400.0, ge=10)
     min_run_s: float = Field(0.0, ge=0)
     max_preemptions: int | None = Field(None, ge=0)
-    quantum_s: Annotated[float | None, BeforeValidator(_or_none), Field(ge=10)] = 600.0
+    quantum_s: Annotated[Annotated[float, Field(ge=10)] | None, BeforeValidator(_or_none)] = 600.0
     defragment: bool = False
     elastic: bool = True
     topology: tuple[str, ...] = ()

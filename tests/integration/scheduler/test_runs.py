@@ -130,7 +130,8 @@ async def test_waiting_requests_say_why_and_ask_for_machines(
     told = await around.ask(Explain(trial_id=gang), DEFAULT_TENANT)
     assert (told.code, told.message) == (
         "waiting_for_slots",
-        "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead",
+        "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead;"
+        " running trials yield to those that were served less after 600 s and a first checkpoint",
     )
     page = await around.ask(GetQueue(limit=2), DEFAULT_TENANT)
     rest = await around.ask(GetQueue(limit=2, after=page.next), DEFAULT_TENANT)

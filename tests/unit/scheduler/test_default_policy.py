@@ -35,6 +35,8 @@ def test_a_pool_has_one_default_wherever_it_is_written():
     assert ruled(DEFAULT, PoolRules()) == DEFAULT
     assert default_policy(PoolSettings()) == DEFAULT
     assert policy_of(read_policy("default"), machines, POOL) == DEFAULT
+    plain = PoolSettings.model_validate({"order": "priority", "quantum_s": "none"})
+    assert default_policy(plain).quantum is None, "as an environment says it"
     assert DEFAULT.order == "fair_share"
     assert DEFAULT.preemption
     assert DEFAULT.elastic

@@ -69,6 +69,6 @@ export function QueueTab() {
 
 function ruleOf(order: string | undefined, mayMove: boolean): string {
   if (order === "priority") return `Served by priority, then by submission${mayMove ? ": drag a trial to let its experiment go sooner or later." : "."}`;
-  if (order === "fair_share") return "Served by fair share: who has had least goes first, so nobody is moved by hand.";
+  if (order === "fair_share") return "Served by fair share: tenants, users and experiments that have had least go first. Priorities order one user's own experiments (muster queue priority).";
   return "First come, first served: nobody is moved by hand.";
 }
