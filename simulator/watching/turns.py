@@ -19,7 +19,9 @@ class WholeTurns(Invariant):
             if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
             if not run.checkpoints or cluster.trials[run.trial].ignores_turns:
-                raise self.broken(f"run {run.id} has saved nothing, or ignores the signal, and is asked to yield")
+                raise self.broken(
+                    f"run {run.id} has saved nothing, or ignores the signal, and is asked to yield"
+                )
             held_ms = cluster.now_ms - round(run.granted_at.timestamp() * 1000)
             if held_ms < max(policy.quantum, policy.min_run).total_seconds() * 1000:
                 raise self.broken(

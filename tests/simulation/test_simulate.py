@@ -130,7 +130,9 @@ def test_a_pool_that_lends_shrinks_for_who_comes_and_a_live_resize_costs_what_is
     def took(resize_ms: int | None, is_elastic: bool = True) -> tuple[float, int, float]:
         long = replace(item("long", 1000, 4), min_slots=1, launch_ms=30_000, resize_ms=resize_ms)
         short = replace(item("short", 100, 2), arrives_ms=300_000)
-        answered = simulate(PRIORITY.model_copy(update={"elastic": is_elastic}), cluster(), [long, short], is_checked=True)
+        answered = simulate(
+            PRIORITY.model_copy(update={"elastic": is_elastic}), cluster(), [long, short], is_checked=True
+        )
         first, second = answered.served
         return first.took_s, answered.result.resizes, second.waited_s
 

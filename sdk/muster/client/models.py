@@ -1502,7 +1502,7 @@ class PoolRules(Resource):
     )
     quantum_s: float | None = Field(
         default=None,
-        description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
+        description="A run that has had its slots for so long, and has saved a checkpoint, yields them to an experiment of equal right; none: never.",
     )
     defragment: bool = Field(
         default=False, description="Runs are moved so that free slots come together for a waiting request."

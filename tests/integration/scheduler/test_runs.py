@@ -128,11 +128,9 @@ async def test_waiting_requests_say_why_and_ask_for_machines(
     await around.want(gang, slots=2)
     await eventually(lambda: around.told(PoolDemand)[-1].waiting_slots == 2)
     told = await around.ask(Explain(trial_id=gang), DEFAULT_TENANT)
-    assert (told.code, told.message) == (
-        "waiting_for_slots",
-        "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead;"
-        " running trials yield to those that were served less after 600 s and a first checkpoint",
-    )
+    why = "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead"
+    turns = "running trials yield to those that were served less after 600 s and a first checkpoint"
+    assert (told.code, told.message) == ("waiting_for_slots", f"{why}; {turns}")
     page = await around.ask(GetQueue(limit=2), DEFAULT_TENANT)
     rest = await around.ask(GetQueue(limit=2, after=page.next), DEFAULT_TENANT)
     assert [entry.state for entry in (*page.entries, *rest.entries)] == ["running", "running", "waiting"]
