@@ -112,7 +112,8 @@ KEYS: tuple[Key, ...] = (
     Key(("integrations", "pachyderm"), _NOTHING, "Pachyderm's data are not shown in the lineage; read them in your script",
         ("pachd", "pachd.host", "pachd.port", "proxy", "proxy.scheme", "proxy.host", "proxy.port", "dataset", "dataset.project", "dataset.repo",
          "dataset.commit", "dataset.branch", "dataset.token"), is_secret=True),
-    *_keys("resources", _SAME, "slots_per_trial", "max_slots", "weight", "priority", "resource_pool", "is_single_node"),
+    *_keys("resources", _SAME, "slots_per_trial", "max_slots", "weight", "resource_pool", "is_single_node"),
+    Key(("resources", "priority"), _SAME, "in a pool that shares fairly (the default) it orders your own experiments only"),
     Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's own shared memory, whose size it does not change; leave it out"),
     Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and no device can be mapped for them; remove it, and use the device's path on the "
         "machine in your script", ("host_path", "container_path", "mode")),

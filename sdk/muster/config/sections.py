@@ -63,7 +63,8 @@ class Resources(Section):
             `{min: 2, max: 8}` takes as many as are idle.
         max_slots: The most that all trials together may hold.
         weight: Share of the experiment under fair share.
-        priority: 1 (most urgent) to 99; null takes the pool's default.
+        priority: 1 (most urgent) to 99, among one user's experiments in a pool that shares fairly (the default), among all in one
+            with order `priority`; null takes the pool's default.
         resource_pool: Name of the pool; null takes the default pool.
         slot_kind: Kind of slot; null takes what the pool has.
         is_single_node: Whether all slots must be of one worker.
