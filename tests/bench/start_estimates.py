@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.explain.refusals import binding_of
 from services.scheduler.core.forecast.start import Start, forecast
 from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import OrderName
+from services.scheduler.core.pool import OrderName, PoolPolicy
 from services.scheduler.core.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo
@@ -36,9 +37,9 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One kind of site: whose trials wait, and by which rules."""
+    """One kind of site: whose trials wait, and by which rules; `default`: by those of a pool that nobody has configured."""
 
-    order: OrderName
+    order: OrderName | Literal["default"]
     exclusive: bool
     sizes: Mapping[int, int]
     spread: float
@@ -51,6 +52,7 @@ SETTINGS = {
     "gangs": Setting("priority", True, {1: 4, 4: 3, 8: 2}, 0.8),
     "fair": Setting("fair_share", False, {1: 5, 2: 3}, 0.8),
     "limited": Setting("priority", False, {1: 1}, 0.6, max_slots=4),
+    "default": Setting("default", False, {1: 5, 2: 3}, 0.8),
 }
 
 
@@ -116,7 +118,11 @@ def _simulate(setting: Setting, seed: int) -> Asking:
     chance = Random(f"{seed}/{setting}")
     asking = Asking(chance)
     machines = [Kind(WorkerId(f"m{number}"), POOL, SLOTS, "cuda") for number in range(MACHINES)]
-    policy = plain(POOL, order=setting.order, exclusive=setting.exclusive)
+    policy = (
+        PoolPolicy(POOL, exclusive=setting.exclusive)
+        if setting.order == "default"
+        else plain(POOL, order=setting.order, exclusive=setting.exclusive)
+    )
     simulation = Simulation(
         Setup(policy, machines, _items(setting, chance), seed, Tempo(tick_ms=60_000)), [asking]
     )
@@ -146,6 +152,7 @@ def _items(setting: Setting, chance: Random) -> list[Item]:
                     tenant=f"t{number % 3}",
                     experiment=f"e{number}",
                     priority=40 + number % 2,
+                    checkpoint_ms=600_000 if setting.order == "default" else None,
                     experiment_max_slots=setting.max_slots,
                 )
             )

@@ -1,7 +1,6 @@
 """One elastic trial on two workers: it grows onto a slot that comes free, and gives it back when somebody else needs it."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,11 +13,11 @@ LONG = {"x": 1.0, "steps": 100_000, "every": 100_000, "pace_s": 0.2, "resumed_pa
 
 
 @pytest.fixture
-def lending(platform: Platform) -> Iterator[Platform]:
-    """The platform while its pool lends idle slots."""
-    assert platform.muster("pool", "set", "default", "--elastic").code == 0
-    yield platform
-    assert platform.muster("pool", "set", "default", "--no-elastic").code == 0
+def lending(platform: Platform) -> Platform:
+    """The platform as `muster up` starts it: its pool is shared fairly, in turns, and lends idle slots."""
+    rules = platform.client.cluster.pool("default").rules
+    assert (rules.order, rules.elastic, rules.preemption, rules.quantum_s) == ("fair_share", True, True, 600)
+    return platform
 
 
 def runs_of(platform: Platform, experiment: ExperimentDetail) -> list[Run]:
