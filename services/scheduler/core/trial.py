@@ -126,7 +126,7 @@ class Trial(NamedTuple):
         fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
         preemptions: How often this trial gave its slots back because others were to have them.
         turned_at: When it last yielded its slots because its turn was over.
-        ignores_turns: A run of it was killed because it did not end when its turn was over: equals ask it no more.
+        ignores_signals: A run of it was killed because it did not end when its turn was over, or to be resized: it is asked for neither again.
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
         excluded: Workers that a log policy keeps it off; `wish.needs` knows of them.
@@ -145,7 +145,7 @@ class Trial(NamedTuple):
     submitted_at: datetime | None = None
     preemptions: int = 0
     turned_at: datetime | None = None
-    ignores_turns: bool = False
+    ignores_signals: bool = False
     excluded: frozenset[WorkerId] = frozenset()
 
     @property
@@ -189,4 +189,4 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
     fresh = changed(wished(trial, wish), place=place, since=now, submitted_at=now)
-    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None, ignores_turns=False)
+    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None, ignores_signals=False)

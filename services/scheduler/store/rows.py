@@ -77,7 +77,7 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
         "submitted_at": trial.submitted_at,
         "preemptions": trial.preemptions,
         "turned_at": trial.turned_at,
-        "ignores_turns": trial.ignores_turns,
+        "ignores_signals": trial.ignores_signals,
         "elastic": elastic,
         "excluded": sorted(trial.excluded),
     }
@@ -104,7 +104,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         submitted_at=row.submitted_at,
         preemptions=row.preemptions,
         turned_at=row.turned_at,
-        ignores_turns=row.ignores_turns,
+        ignores_signals=row.ignores_signals,
         excluded=frozenset(map(WorkerId, row.excluded)),
     )
     return wished(trial, wish)

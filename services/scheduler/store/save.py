@@ -28,7 +28,7 @@ _TRIAL = (
     ),
     *("restarts", "fruitless", "runs", "best_step", "run"),
     *("awaited_run", "awaited_announced", "awaited_until"),
-    *("submitted_at", "preemptions", "turned_at", "ignores_turns", "elastic", "excluded"),
+    *("submitted_at", "preemptions", "turned_at", "ignores_signals", "elastic", "excluded"),
 )
 _RUN = (
     *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),

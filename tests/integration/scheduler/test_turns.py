@@ -65,8 +65,8 @@ async def test_a_trial_that_ignores_the_end_of_its_turn_is_not_asked_again_by_a_
         assert (ended.outcome, ended.charged, ended.next) == ("preempted", False, "requeued")
         await leader.kill()
         async with around.scheduler():
-            (row,) = await around.rows("SELECT ignores_turns FROM scheduler.trial WHERE trial = $1", deaf)
-            assert row["ignores_turns"]
+            (row,) = await around.rows("SELECT ignores_signals FROM scheduler.trial WHERE trial = $1", deaf)
+            assert row["ignores_signals"]
             await worker.exit(other)
             await eventually(lambda: worker.running == {deaf})
             await worker.exit(deaf)

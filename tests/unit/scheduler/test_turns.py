@@ -280,4 +280,4 @@ def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns():
     world.cycle()
     assert world.run(1).preempted
     world.exit(1, Exit(forced=True))
-    assert not world.trial(1).ignores_turns
+    assert not world.trial(1).ignores_signals

@@ -119,10 +119,12 @@ def _free(capacity: Capacity, served: Wanted, begun: Wanted) -> dict[WorkerId, i
 
 
 def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
-    """Elastic runs that nobody has asked to end."""
+    """Elastic runs that nobody has asked to end, and that react when they are asked."""
     found = {}
     for trial in pool.elastic.of:
         run_id = cluster.trials[trial].run
+        if cluster.trials[trial].ignores_signals:
+            continue
         if run_id is not None and run_id in pool.charges and run_id not in pool.leaving:
             found[trial] = cluster.runs[run_id]
     return found

@@ -121,6 +121,7 @@ def _resized(before: SlotCount, after: int) -> str:
 def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
     gave_way = ending.outcome == "preempted" and not is_resized
+    is_deaf = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
     return changed(
         trial,
@@ -128,7 +129,7 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
         fruitless=fruitless,
         preemptions=trial.preemptions + (gave_way and not run.yields),
         turned_at=run.ended_at if gave_way and run.yields else trial.turned_at,
-        ignores_turns=trial.ignores_turns or (gave_way and run.yields and run.is_stale),
+        ignores_signals=trial.ignores_signals or is_deaf,
         best_step=max(trial.best_step, run.step),
         awaited=None,
     )

@@ -81,7 +81,7 @@ def may_take_turns(trial: Trial, run: Run) -> bool:
     A run that has saved no checkpoint since it began would lose all of it, so each turn brings at least one new checkpoint. A trial that
     had to be killed when its turn was over does not react to the signal: it is not asked again.
     """
-    return run.checkpoints > 0 and not trial.ignores_turns
+    return run.checkpoints > 0 and not trial.ignores_signals
 
 
 class _Seat(NamedTuple):

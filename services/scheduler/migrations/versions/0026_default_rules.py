@@ -1,4 +1,4 @@
-"""Trials that ignore the end of their turn; and the default rules of pools change, so what people set before is written out."""
+"""Trials that do not react when they are asked for their slots; and the default rules of pools change, so what people set before is written out."""
 
 from alembic import op
 
@@ -15,7 +15,7 @@ _NOW = '{"order": "fair_share", "elastic": true, "quantum_s": 600.0}'
 
 
 def upgrade() -> None:
-    op.execute("ALTER TABLE scheduler.trial ADD COLUMN ignores_turns boolean NOT NULL DEFAULT false")
+    op.execute("ALTER TABLE scheduler.trial ADD COLUMN ignores_signals boolean NOT NULL DEFAULT false")
     # Rules that a row does not name are read as the defaults: a pool that was configured keeps those of its time.
     op.execute(f"UPDATE scheduler.pool SET rules = '{_BEFORE}'::jsonb || rules WHERE is_edited")
     op.execute(

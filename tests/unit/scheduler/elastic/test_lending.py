@@ -278,3 +278,27 @@ def test_it_comes_to_rest_with_every_minimum_and_no_machine_overfull(
         for name, slots in world.placement(number).items():
             used[int(name[1:])] += slots
     assert all(slots <= 4 for slots in used.values())
+
+
+def test_a_trial_that_had_to_be_killed_to_be_resized_keeps_the_size_that_it_has_then() -> None:
+    world = Lender(machines=1)
+    world.want_elastic(1, most=4)
+    world.train()
+    assert world.slots(1) == 4
+    world.want(2, 2, experiment=2)
+    world.cycle()
+    asked = world.run(1).asked
+    assert asked and asked.because == "resize"
+    world.exit(1, Exit(forced=True, step=1))
+    world.cycle()
+    assert (world.slots(1), world.slots(2)) == (2, 2)
+    assert world.trial(1).restarts == 0
+    world.exit(2)
+    world.train()
+    assert world.slots(1) == 2, "it would be killed to grow"
+    world.want(3, 2, experiment=3)
+    world.cycle()
+    world.want(4, 1, experiment=4)
+    world.cycle()
+    assert not world.run(1).preempted, "it would be killed to shrink"
+    assert plan(world.rebuilt(), [POOL]) == world.plan()
