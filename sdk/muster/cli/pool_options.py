@@ -45,7 +45,9 @@ Defragment = Annotated[
 Quantum = Annotated[
     str | None,
     typer.Option(
-        "--quantum", metavar="TIME", help=f"After it, a run yields to waiting equals; {NONE}: never."
+        "--quantum",
+        metavar="TIME",
+        help=f"After it, and a first checkpoint, a run yields to equals; {NONE}: never.",
     ),
 ]
 Topology = Annotated[

@@ -56,7 +56,7 @@ def priority(
     experiment: Number,
     priority: Annotated[int, typer.Argument(help="1 goes first, 99 last.")],
 ) -> None:
-    """Change who goes first: the experiment's priority."""
+    """Change who goes first: the experiment's priority. In a pool shared fairly (the default) it counts among its user's experiments."""
     from muster.client import connect
 
     with connect() as client:
