@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 980, 430
-COLOURS = {"fifo": "#8a8a8a", "priority": "#0072b2", "fair_share": "#d55e00", "elastic": "#009e73"}
+COLOURS = {
+    "default": "#cc79a7",
+    "fifo": "#8a8a8a",
+    "priority": "#0072b2",
+    "fair_share": "#d55e00",
+    "elastic": "#009e73",
+}
 DASHES = {"fair_share": "7 5"}
 MARKS = {"Pollux": "◇", "Tiresias": "△"}
 DECADES = (100, 1_000, 10_000, 100_000)
@@ -92,7 +98,7 @@ def _averages(
         middle = panel.left + (number + 0.5) * panel.width / len(workloads)
         parts.append(_text(middle, bottom + 20, workload, "middle"))
         for offset, (policy, means) in enumerate(means_s.items()):
-            x = middle + (offset - 1.5) * 14
+            x = middle + (offset - 2) * 13
             y = bottom - panel.along(means[workload]) * panel.height
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{COLOURS[policy]}"/>')
         for name, means in published_s.items():
