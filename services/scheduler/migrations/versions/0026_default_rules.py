@@ -6,6 +6,7 @@ revision = "0026"
 down_revision = "0025"
 branch_labels = None
 depends_on = None
+compatible_from = "0025"
 
 _BEFORE = (
     '{"order": "priority", "elastic": false, "ageing_s": null, "half_life_s": 86400.0, "min_run_s": 0.0,'
