@@ -18,7 +18,7 @@ from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.elastic.nearness import Tastes
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.placement.capacity import Capacity, Placement
+from services.scheduler.core.placement.capacity import Ask, Capacity, Placement
 from services.scheduler.core.placement.ground import Domains
 from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.run import Run
@@ -86,7 +86,7 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
         domains = _domains(pool.capacity, machines)
         arranged |= arrange(groups[group], machines, domains=domains)
-    begun = _begin_now(pool.capacity, served, arranged)
+    begun = _begin_now(cluster, pool, served, arranged)
     wanted = [
         (run, arranged[trial])
         for trial, run in running.items()
@@ -218,17 +218,40 @@ def _machines(
     return dealt
 
 
-def _begin_now(capacity: Capacity, served: Wanted, arranged: Wanted) -> Wanted:
-    """Those of the served whose new places are free already."""
-    free = _free(capacity, served, {})
+def _begin_now(cluster: Cluster, pool: Pool, served: Wanted, arranged: Wanted) -> Wanted:
+    """Where served requests begin. In their order, each takes the place that was arranged for it if that is free now; else as many slots
+    elsewhere, so that it does not wait for slots that others are still leaving while a less important one takes free ones; else fewer.
+    One that comes back from a resize and has a share does not begin with fewer slots than it was promised: it would have to be resized again.
+    """
+    capacity = pool.capacity
     begun: Wanted = {}
-    for trial in served:
-        place = arranged.get(trial, ())
-        if place and all(free.get(worker, 0) >= slots for worker, slots in place):
-            begun[trial] = place
-            for worker, slots in place:
-                free[worker] -= slots
+    with capacity.tentative():
+        for found in served.values():
+            capacity.untake(found)
+        for trial, found in served.items():
+            wish = cluster.trials[trial].wish
+            ask = ask_of(wish.tenant, wish.needs)
+            promised = pool.elastic.resizing.get(trial, 0)
+            place = _free_place(capacity, ask, arranged.get(trial, found), promised, wish.needs.min_slots)
+            if place is not None:
+                capacity.take(place, ask)
+                begun[trial] = place
     return begun
+
+
+def _free_place(
+    capacity: Capacity, ask: Ask, wanted: Placement, promised: int, least: int
+) -> Placement | None:
+    """The place that is wanted, if it is free; else one with as many slots, or a half at a time fewer, down to what was promised, or to
+    the least."""
+    spots = [(capacity.get(worker), slots) for worker, slots in wanted]
+    if all(spot is not None and spot.free >= slots for spot, slots in spots):
+        return wanted
+    slots = _slots(wanted)
+    fewest = min(slots, promised or least)
+    while (place := capacity.place(ask, slots)) is None and slots > fewest:
+        slots = max(slots // 2, fewest)
+    return place
 
 
 def _place(run: Run) -> Placement:

@@ -155,6 +155,14 @@ class Capacity:
             taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
             self.set(worker, Spot(spot.kind, spot.total, *taken))
 
+    def untake(self, placement: Placement) -> None:
+        """Undoes `take` of whole slots."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            holds = spot.holds - 1
+            owner = spot.owner if holds else None
+            self.set(worker, spot._replace(free=spot.free + slots, owner=owner, holds=holds))
+
     def withhold(self, placement: Placement) -> None:
         """Hides free slots, and what is left of shared ones: whose worker it is does not change."""
         for worker, slots in placement:

@@ -18,7 +18,7 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Needs
-from shared.messages.specs import Signal
+from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
@@ -252,6 +252,41 @@ def test_a_new_leader_lends_as_the_old_one_would(sync_s: float) -> None:
         world.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
         assert plan(world.rebuilt(), [POOL]) == world.plan()
     assert asked or sync_s == STUCK
+
+
+def test_the_more_important_does_not_wait_for_slots_that_are_still_being_left() -> None:
+    world = Lender(machines=0)
+    world.worker("w0", 1)
+    world.worker("w1", 3)
+    world.want(9, experiment=9)
+    world.cycle()
+    world.want(9, experiment=9, wanted=Wanted.STOP, version=2)
+    world.part(1, priority=10)
+    world.part(2, priority=42)
+    world.want_elastic(1, most=2)
+    world.want_elastic(2, most=2)
+    assert world.plan().refusals == {}, "there is room for both beside the one that is leaving"
+    world.cycle()
+    assert world.placement(1) == world.placement(2) == {"w1": 1}
+
+
+def test_one_that_comes_back_from_a_resize_waits_for_what_it_was_promised() -> None:
+    world = Lender()
+    world.want(2, 4, experiment=2)
+    world.want_elastic(1)
+    world.train()
+    assert world.slots(1) == 4
+    world.want(2, 4, experiment=2, wanted=Wanted.STOP, version=2)
+    world.wait(60)
+    world.cycle()
+    asked = world.run(1).asked
+    assert asked is not None and asked.slots == 8
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    world.cycle()
+    assert world.slots(1) == 0, "with four it would have to be resized again"
+    world.exit(2, Exit(acknowledged=Signal.STOP, step=1))
+    world.cycle()
+    assert world.slots(1) == 8
 
 
 asks = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 8), st.booleans()), min_size=1, max_size=8)
