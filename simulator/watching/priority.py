@@ -1,13 +1,17 @@
 """Who goes before whom: the invariant of priorities, with the reasons for which a less important request may be served first."""
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 
-from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.cluster import Cluster, is_leaving
+from services.scheduler.core.decisions import Grant
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.shares import Path
+from services.scheduler.core.trial import Trial, Wish
 from simulator.watching.breach import Invariant
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -17,9 +21,9 @@ _LIMITS = frozenset(
 
 
 class PriorityNeverInverted(Invariant):
-    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
-    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed; to an equal
-    when its turn is over."""
+    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, ageing
+    has made up for the difference, or the slots are booked now and not for that one; nobody gives way to an equal or less important one,
+    but for what was borrowed; to an equal when its turn is over."""
 
     words = "priority never inverted"
 
@@ -30,7 +34,7 @@ class PriorityNeverInverted(Invariant):
             self._judge_signal(
                 cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial], signal.because == "turn"
             )
-        for grant in planned.grants:
+        for number, grant in enumerate(planned.grants):
             trial = cluster.trials[grant.trial]
             policy = cluster.pools[cluster.pool_of(trial)].policy
             if policy.order != "priority":
@@ -40,8 +44,11 @@ class PriorityNeverInverted(Invariant):
                 for other, reason in planned.refusals.items()
                 if reason in _LIMITS
             }
+            booked = _booked(cluster, trial, planned.grants[number:])
             for other in _waiting(cluster, trial):
                 if other.wish.experiment in limited or _is_lent(cluster, trial, other):
+                    continue
+                if any(not _is_under(other.wish, holder) for holder in booked):
                     continue
                 if self._is_before(cluster, policy, other, trial):
                     raise self.broken(
@@ -92,6 +99,31 @@ def _is_lent(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
         return False
     mine, theirs, first = (cluster.part_of(trial).priority for trial in (granted, waiting, head))
     return theirs <= first < mine
+
+
+def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[Path]:
+    """Holders of bookings, the granted trial's owner among them, who held less than is booked for them now before these grants. A run
+    counts for the narrowest booking that covers it."""
+    pool = cluster.pools[cluster.pool_of(granted)]
+    booked: Counter[Path] = Counter()
+    for one in pool.reservations.values():
+        if one.is_running(cluster.now_ms):
+            booked[one.holder] += one.slots
+    held: Counter[Path] = Counter()
+    new = {grant.trial for grant in grants}
+    for run in cluster.runs.values() if booked else ():
+        trial = cluster.trials[run.trial]
+        covered = [holder for holder in booked if _is_under(trial.wish, holder)]
+        is_here = run.pool == pool.policy.name and trial.id not in new
+        if covered and is_here and not is_leaving(run, trial):
+            held[max(covered, key=len)] += sum(
+                share.slots for share in run.shares if share.worker not in run.released
+            )
+    return [holder for holder in booked - held if _is_under(granted.wish, holder)]
+
+
+def _is_under(wish: Wish, holder: Path) -> bool:
+    return (wish.tenant, wish.workspace)[: len(holder)] == holder
 
 
 def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:

@@ -83,7 +83,6 @@ def world(
     minutes."""
     chance = Random(f"{seed}/world")
     policy = policy or _policy(chance, seed)
-    invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,
         machines=[] if rented else MACHINES,
@@ -106,14 +105,20 @@ def world(
             _submission(Random(f"{seed}/search {number}"), number, methods) for number in range(searches)
         ],
     )
+    drawn = draw(Random(f"{seed}/faults"), count, 4 * MINUTE_MS, faults, longest_ms) if faults else []
+    return begun(setup, [*drawn, *troubles], watches)
+
+
+def begun(setup: Setup, troubles: Iterable[Trouble] = (), watches: Iterable[Watch] = ()) -> World:
+    """A given world under all invariants, with these troubles to come."""
+    invariants, trace = all_invariants(), Trace()
     simulation = Simulation(setup, [*invariants, trace, *watches])
     trace.agenda = simulation.agenda
     doer = Faults(simulation)
     for invariant in invariants:
         if isinstance(invariant, NoHealthyRunKilled):
             invariant.troubled = doer.troubled
-    drawn = draw(simulation.chance("faults"), count, 4 * MINUTE_MS, faults, longest_ms) if faults else []
-    doer.plan([*drawn, *troubles])
+    doer.plan(troubles)
     simulation.begin()
     return World(simulation, invariants, trace)
 
