@@ -15,7 +15,7 @@ from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, derived_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command
 from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
-from tests.integration.gateway.seeding import make_tenant
+from tests.integration.gateway.seeding import make_tenant, trial_changed
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
@@ -67,6 +67,25 @@ async def test_a_created_experiment_is_there_at_once_and_follows_the_searcher(
     await eventually(followed)
     now = (await api.get(f"/v1/experiments/{made['id']}")).json()
     assert now["state"] == "active" and now["progress"] == 0.5 and now["best"]["value"] == 0.9
+
+
+async def test_a_late_older_state_of_a_trial_does_not_replace_a_newer_one(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    made = await create(api)
+    newer = trial_changed(made, 0, version=5, state="stopped")
+    await others.announce("searcher", DEFAULT_TENANT, newer)
+    await eventually(lambda: _shows(api, newer))
+    # In a batch of its own, and with one behind it that shows when it was taken.
+    older, behind = trial_changed(made, 0, version=4), trial_changed(made, 1, state="queued")
+    await others.announce("searcher", DEFAULT_TENANT, older, behind)
+    await eventually(lambda: _shows(api, behind))
+    assert await _shows(api, newer)
+
+
+async def _shows(api: httpx.AsyncClient, trial: messages.TrialChanged) -> bool:
+    answer = await api.get(f"/v1/trials/{trial.trial_id}")
+    return answer.is_success and answer.json()["state"] == trial.state
 
 
 async def test_numbers_have_no_gap_and_no_double_under_concurrency(api: httpx.AsyncClient) -> None:

@@ -80,6 +80,27 @@ async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | N
     assert await keys(objects) == ([] if wrong is None else [sent.key])
 
 
+@pytest.mark.parametrize("stored", [None, SMALL + b"!", SMALL[:-1], b""])
+async def test_a_known_file_counts_only_while_the_store_has_it_in_its_size(
+    stored: bytes | None, tmp_path: Path
+) -> None:
+    """It was verified for another checkpoint, so that it was not sent again."""
+    objects = DirectoryObjects(tmp_path, SystemClock())
+    known = replace(file(SMALL), path="known.bin", key=f"checkpoints/{UUID(int=9)}/a")
+    sent = file(LARGE)
+    await objects.put(sent.key, LARGE)
+    if stored is not None:
+        await objects.put(known.key, stored)
+    verifier = Verifier(objects, SystemClock(), None, PART_BYTES)
+    taken = await verifier.take(CHECKPOINT, [known, sent], 5)
+    assert taken.files == () and taken.lost == (known.key,)
+    assert taken.mismatch == "known.bin: what the store had of it is gone"
+    await objects.put(known.key, SMALL)
+    again = await verifier.take(replace(CHECKPOINT, version=2), [known, sent], 5)
+    assert again.mismatch is None and again.lost == ()
+    await verifier.close()
+
+
 async def test_what_came_in_parts_is_joined_in_their_order_and_judged_whole(tmp_path: Path) -> None:
     objects = DirectoryObjects(tmp_path, SystemClock())
     content = bytes(range(250)) * (PART_BYTES * 5 // 2 // 250) + b"the end, which is shorter"

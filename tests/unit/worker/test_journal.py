@@ -58,6 +58,22 @@ def test_only_the_mark_trims_and_the_numbering_goes_on(
     assert again.read_batch() == (21, [b"record 21"])
 
 
+@pytest.mark.parametrize("segment_bytes", [1, 60, 100])
+def test_no_mark_trims_a_record_that_is_still_to_be_sent(
+    segment_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the mark stands in a segment, its last record and the next one's first among them."""
+    monkeypatch.setattr(journals, "SEGMENT_BYTES", segment_bytes)
+    journal = Journal(tmp_path)
+    for number in range(1, 13):
+        journal.append(_payloads(number, 1))
+    for mark in range(1, 13):
+        journal.commit(mark)
+        unsent = [f"record {number}".encode() for number in range(mark, 13)]
+        assert journal.read_batch() == (mark, unsent)
+        assert Journal(tmp_path).read_batch() == (mark, unsent)
+
+
 def test_a_mark_beyond_the_end_is_an_error_and_a_lower_one_is_old(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append(_payloads(1, 5))
