@@ -249,6 +249,7 @@ class Simulation:
 
     def _tell_stored(self, told: Saved | Stored) -> None:
         if isinstance(told, Saved):
+            self.watch.on_settled(told.run, told.number)
             self.inbound.publish(Settled(f"{told.run.id}:{told.number}", told.run.id))
         if self.setup.submissions:
             self._reports.publish(told)

@@ -56,9 +56,9 @@ class Registry:
             case Ended(run, _, ending, exited):
                 known = self._grant(run)
                 if ending.outcome == "lost":
-                    known.endings[run.token] = Ending.lost
+                    self._bar(known, run, Ending.lost)
                 elif exited is not None and exited.forced:
-                    known.endings[run.token] = Ending.forced
+                    self._bar(known, run, Ending.forced)
             case _:
                 pass
         acknowledge()
@@ -87,6 +87,7 @@ class Registry:
         is_stale = _fence(self._learn(run), run).is_stale
         if number == self._validations.get(run.id, 0) + 1:
             self._validations[run.id] = number
+            self._watch.on_stored(run, number, is_stale)
             self._tell(Stored(run, number, step, values, is_stale))
 
     def forget(self, trial: TrialId) -> None:
@@ -100,8 +101,12 @@ class Registry:
                 raise Unknown
             known = self._grant(run)
             if is_stale:
-                known.endings.setdefault(run.token, Ending.lost)
+                self._bar(known, run, known.endings.get(run.token, Ending.lost))
         return self._trials[run.trial]
+
+    def _bar(self, known: _Known, run: Run, ending: Ending) -> None:
+        known.endings[run.token] = ending
+        self._watch.on_barred(run)
 
     def _grant(self, run: Run) -> _Known:
         self._runs.add(run.id)

@@ -12,10 +12,17 @@ from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant
+from simulator.watching.handover import AfterUploads, NoStaleWrite
 from simulator.watching.machines import EndedEmpty, WithinMaximum
 from simulator.watching.placement import WhereWanted
 from simulator.watching.priority import PriorityNeverInverted
-from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
+from simulator.watching.searches import (
+    EndsByTheRule,
+    JournalRepeats,
+    KeptConcurrency,
+    NoStaleVerdict,
+    OneVerdictEach,
+)
 from simulator.watching.turns import WholeTurns
 
 SHARED = "no slot is granted beyond its whole, or shared by two tenants"
@@ -88,22 +95,6 @@ class OneRunPerSlot(Invariant):
 
     def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
         self._users.leave(run.id, worker)
-
-
-class NoStaleWrite(Invariant):
-    """Once a run was told what it goes on from, no run before it changes that."""
-
-    words = "no write of a stale token accepted"
-
-    def __init__(self) -> None:
-        self._newest: dict[TrialId, int] = {}
-
-    def on_restored(self, trial: TrialId, token: int) -> None:
-        self._newest[trial] = max(token, self._newest.get(trial, 0))
-
-    def on_written(self, trial: TrialId, token: int) -> None:
-        if token < self._newest.get(trial, 0):
-            raise self.broken(f"token {token} of trial {trial} wrote after token {self._newest[trial]}")
 
 
 class WholeGangs(Invariant):
@@ -235,6 +226,7 @@ def all_invariants() -> list[Invariant]:
         OneGrantPerSlot(),
         OneRunPerSlot(),
         NoStaleWrite(),
+        AfterUploads(),
         WholeGangs(),
         WhereWanted(),
         KeptQuotas(),
@@ -243,6 +235,7 @@ def all_invariants() -> list[Invariant]:
         NothingLost(),
         NoHealthyRunKilled(),
         OneVerdictEach(),
+        NoStaleVerdict(),
         KeptConcurrency(),
         EndsByTheRule(),
         JournalRepeats(),

@@ -5,11 +5,12 @@ from fractions import Fraction
 from math import inf, isfinite
 
 from muster.config import AdaptiveAsha, AsyncHalving
+from services.scheduler.core.run import Run
 from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Trial
+from services.searcher.core.entities import Trial, trial_id
 from services.searcher.core.journal import Entry, replay
 from services.searcher.core.machines import ExperimentState, TrialState
-from shared.ids import ExperimentId
+from shared.ids import ExperimentId, TrialId
 from simulator.searching.submission import Submission
 from simulator.watching.breach import Invariant
 
@@ -40,6 +41,30 @@ class OneVerdictEach(Invariant):
                 if time < due[experiment, trial]:
                     raise self.broken(f"trial {trial} was judged at {time}, before {due[experiment, trial]}")
                 due[experiment, trial] = inf if entry.facts["stop"] else _number(entry, "decide_at", inf)
+
+
+class NoStaleVerdict(Invariant):
+    """A validation that the registry has stored as stale is judged by no search, and answered to nobody."""
+
+    words = "no stale validation judged"
+
+    def __init__(self) -> None:
+        self._stale: set[tuple[TrialId, int, int]] = set()
+
+    def on_stored(self, run: Run, validation: int, is_stale: bool) -> None:
+        if is_stale:
+            self._stale.add((run.trial, run.number, validation))
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        answered = [(one.trial, one.run, one.validation) for one in decision.judged]
+        judged = [
+            (_whole(entry, "trial"), _whole(entry, "run"), _whole(entry, "validation"))
+            for entry in decision.entries
+            if entry.kind == "judged"
+        ]
+        for trial, run, validation in (*answered, *judged):
+            if (trial_id(decision.experiment.id, trial), run, validation) in self._stale:
+                raise self.broken(f"validation {validation} of run {run} of trial {trial} was judged")
 
 
 class KeptConcurrency(Invariant):

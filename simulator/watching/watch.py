@@ -64,6 +64,15 @@ class Watch:
     def on_written(self, trial: TrialId, token: int) -> None:
         """The registry has accepted a checkpoint."""
 
+    def on_barred(self, run: Run) -> None:
+        """The registry has learned that a run was lost or ended by force."""
+
+    def on_settled(self, run: Run, checkpoint: int) -> None:
+        """The registry tells that a run's announced checkpoint is saved, or given up."""
+
+    def on_stored(self, run: Run, validation: int, is_stale: bool) -> None:
+        """The registry has stored a validation."""
+
 
 class Watches(Watch):
     """Several who look on, in their order."""
@@ -130,3 +139,15 @@ class Watches(Watch):
     def on_written(self, trial: TrialId, token: int) -> None:
         for watch in self._all:
             watch.on_written(trial, token)
+
+    def on_barred(self, run: Run) -> None:
+        for watch in self._all:
+            watch.on_barred(run)
+
+    def on_settled(self, run: Run, checkpoint: int) -> None:
+        for watch in self._all:
+            watch.on_settled(run, checkpoint)
+
+    def on_stored(self, run: Run, validation: int, is_stale: bool) -> None:
+        for watch in self._all:
+            watch.on_stored(run, validation, is_stale)

@@ -10,6 +10,7 @@ from services.scheduler.core import plan, seeing, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends
 from services.scheduler.core.liveness import Silence
+from services.scheduler.core.run import Run
 from simulator.faults import Trouble
 from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
@@ -32,6 +33,16 @@ def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch):
 def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):
     monkeypatch.setattr(Fence, "is_stale", False)
     seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
+
+
+def test_a_sink_that_takes_writes_of_runs_that_were_lost_or_ended_by_force_is_caught(monkeypatch):
+    monkeypatch.setattr(Fence, "is_stale", property(lambda fence: fence.newest_token > fence.token))
+    seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
+
+
+def test_a_successor_that_does_not_wait_for_uploads_is_caught(monkeypatch):
+    monkeypatch.setattr(Run, "is_settled", True)
+    seeds_fail("no successor granted before its predecessor's checkpoints", faults=())
 
 
 def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch):

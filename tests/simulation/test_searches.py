@@ -1,6 +1,7 @@
 """Searches: the searcher's own core makes, judges and stops trials; each ends as its rule says, whatever fails; and the net catches fish."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from services.searcher.core.judging import Judging
 from services.searcher.core.methods.asha import Bracket
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
+from simulator.faults import Fault
 from simulator.files.schema import Cluster, Policy
 from simulator.searching.learning import Learning
 from simulator.searching.submission import Submission
@@ -150,16 +152,23 @@ def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
     searches_fail("each verdict once")
 
 
+def test_a_search_that_judges_stale_validations_is_caught(monkeypatch):
+    take = Judging.on_validation
+    heedless = lambda self, result: take(self, replace(result, is_stale=False))  # noqa: E731
+    monkeypatch.setattr(Judging, "on_validation", heedless)
+    searches_fail("no stale validation judged", faults=["worker_cut_off"], first=21)
+
+
 def test_a_search_that_its_journal_does_not_repeat_is_caught(monkeypatch):
     drawn = iter(range(10_000))
     monkeypatch.setattr(Stream, "seed", lambda self: next(drawn))
     searches_fail("a journal repeats its search")
 
 
-def searches_fail(words: str) -> None:
+def searches_fail(words: str, faults: Iterable[Fault] = (), first: int = 0) -> None:
     def run_all() -> None:
-        for seed in range(60):
-            world(seed, searches=3).end(after_ms=2 * HOURS_MS)
+        for seed in range(first, first + 60):
+            world(seed, faults, searches=3).end(after_ms=2 * HOURS_MS)
 
     with pytest.raises(Breach, match=re.escape(words)):
         run_all()
