@@ -157,9 +157,12 @@ class NothingLost(Invariant):
 
     def check_end(self, requests: Iterable[tuple[TrialId, int]]) -> None:
         """`requests`: the newest of each trial."""
-        for trial, request in requests:
-            if (trial, request) not in self._known:
-                raise self.broken(f"request {request} of trial {trial} never closed")
+        for trial, request in self.missing(requests):
+            raise self.broken(f"request {request} of trial {trial} never closed")
+
+    def missing(self, requests: Iterable[tuple[TrialId, int]]) -> list[tuple[TrialId, int]]:
+        """Those of which the searcher has not learned that they are closed."""
+        return [one for one in requests if one not in self._known]
 
     def _once(self, seen: set[tuple[TrialId, int]], closed: Closed) -> None:
         key = (closed.trial.id, closed.trial.wish.request)
