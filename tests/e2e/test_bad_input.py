@@ -10,7 +10,7 @@ from tests.e2e.platform import TOY, Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-GOOD = "entrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n"
+GOOD = "entrypoint: python3 -m train\nsearcher: {name: single, metric: loss}\n"
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
 BAD_CONFIGS = {
     "broken": ("name: [\n", "line"),
