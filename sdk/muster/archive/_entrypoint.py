@@ -3,7 +3,7 @@
 import difflib
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from posixpath import basename, normpath
 
@@ -46,22 +46,27 @@ class _Needed:
     package: str | None = None
 
 
-def check_entrypoint(entrypoint: str | Sequence[str], files: Collection[str]) -> None:
+def check_entrypoint(entrypoint: object, files: Collection[str]) -> None:
     """Raise where the script or module that `entrypoint` runs belongs into the code folder and is not among its `files`.
 
     Scripts with a relative path, modules of a package of the code, and programs such as `./run.sh` are looked for, also behind
     launchers (`horovodrun`, `torchrun`), shells and redirections. Absolute paths, modules that may be installed, programs on the
-    PATH and shell strings that do something before are taken as they are; so is everything where the code has a startup hook.
+    PATH and shell strings that do something before are taken as they are; so is everything where the code has a startup hook, and
+    what is no command (the config's schema refuses that).
 
     Raises:
         Rejected: It cannot start; the message says which file it needs and what the code holds.
     """
     if STARTUP_HOOK in files:
         return
-    needed = _from_shell(entrypoint) if isinstance(entrypoint, str) else _from_words(list(entrypoint))
+    if isinstance(entrypoint, str):
+        needed, shown = _from_shell(entrypoint), entrypoint
+    elif isinstance(entrypoint, list | tuple) and all(isinstance(word, str) for word in entrypoint):
+        needed, shown = _from_words(list(entrypoint)), shlex.join(entrypoint)
+    else:
+        return
     if needed is None or _holds(needed, files):
         return
-    shown = entrypoint if isinstance(entrypoint, str) else shlex.join(entrypoint)
     first = needed.paths[0]
     raise Rejected(
         "entrypoint_missing",
