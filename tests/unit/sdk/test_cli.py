@@ -63,6 +63,7 @@ def test_a_config_from_standard_input_sends_only_a_folder_that_is_named(
     bare = CONFIG.replace("python3 train.py", "sleep 5")
     assert piped(bare, "--no-code").code == 0
     assert shell.sent("POST", "/v1/experiments") == {"config_yaml": bare}
+    shell.requests.clear()
     assert piped(CONFIG, ".").code == 0
     assert shell.sent("POST", "/v1/experiments") == {"config_yaml": CONFIG, "code_sha256": "a" * 64}
 
