@@ -118,14 +118,21 @@ def _rule(line: str, reason: Reason, base: str) -> Rule:
     is_for_folders = pattern.endswith("/")
     pattern = pattern.rstrip("/")
     is_anchored = "/" in pattern
-    written = _regex(pattern.removeprefix("/"))
+    start, wanted = "" if is_anchored else "(?:.*/)?", pattern.removeprefix("/")
     return Rule(
-        re.compile(written if is_anchored else f"(?:.*/)?{written}", re.DOTALL),
+        _compiled(start, wanted),
         takes_in,
         is_for_folders,
         reason,
         base,
     )
+
+
+def _compiled(start: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(start + _regex(pattern), re.DOTALL)
+    except re.error:
+        return re.compile(start + re.escape(pattern), re.DOTALL)
 
 
 def _regex(pattern: str) -> str:

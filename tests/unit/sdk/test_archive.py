@@ -159,6 +159,8 @@ def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
         ("?/b", ["a/b"]),
         ("a/*/b", ["a/c/b"]),
         ("b/", []),
+        ("[z-a]", []),
+        ("[", []),
         ("\\#d", ["#d"]),
     ],
 )
