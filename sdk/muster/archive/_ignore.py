@@ -109,7 +109,7 @@ def deciding_rule(name: str, is_folder: bool, rules: Sequence[Rule]) -> Rule | N
 
 def is_private(entries: AbstractSet[str]) -> bool:
     """Whether a folder with these entries is one of those that `MARKS` tells."""
-    return any(entries.issuperset(mark) for mark in MARKS)
+    return any(entries >= frozenset(mark) for mark in MARKS)
 
 
 def _rule(line: str, reason: Reason, base: str) -> Rule:
