@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CACHES, MARKS, SECRETS } from "@/experiments/ignoring";
+import { filesOfDrop } from "@/experiments/dropping";
 import { pack, sourcesOf } from "@/experiments/pack";
 
 it("is an archive that tar reads, under its own hash", async () => {
@@ -54,4 +55,22 @@ it("knows the same patterns as the command line", () => {
   expect(SECRETS).toEqual(listed("SECRETS"));
   const marks = /^MARKS = (.*)$/m.exec(python)?.[1] ?? "";
   expect(MARKS.flat()).toEqual([...marks.matchAll(/"([^"]+)"/g)].map(([, one]) => one));
+});
+
+type Tree = { [name: string]: Tree | string };
+
+/** As a browser gives it: a part at a time. */
+function entryOf(name: string, held: Tree | string): object {
+  if (typeof held === "string") return { name, isFile: true, isDirectory: false, file: (resolve: (file: File) => void) => resolve(new File([held], name)) };
+  const parts = [...Object.entries(held).map(([inner, one]) => [entryOf(inner, one)]), []];
+  return { name, isFile: false, isDirectory: true, createReader: () => ({ readEntries: (resolve: (some: object[]) => void) => resolve(parts.shift() ?? []) }) };
+}
+
+it.each([
+  [{ code: { "train.py": "1", pkg: { "a.py": "2", "b.py": "3" } } }, ["pkg/a.py", "pkg/b.py", "train.py"]],
+  [{ "train.py": "1", pkg: { "a.py": "2" } }, ["pkg/a.py", "train.py"]],
+])("takes what was dropped, the files of a single folder from it on", async (tree, names) => {
+  const items = Object.entries(tree).map(([name, held]) => ({ webkitGetAsEntry: () => entryOf(name, held) }));
+  const files = await filesOfDrop({ items } as unknown as DataTransfer);
+  expect(files.map(({ name }) => name).sort()).toEqual(names);
 });

@@ -145,7 +145,9 @@ def _of_shell(words: list[str]) -> _Needed | None:
         words = words[1:]
     if len(words) > 1 and re.fullmatch(r"-[eux]*c", words[0]):
         return _from_shell(words[1])
-    return _script(words[0]) if words and not words[0].startswith("-") else None
+    # A shell looks for a bare name on the PATH too; a script there has no suffix.
+    is_sure = bool(words) and ("/" in words[0] or words[0].endswith((".sh", ".bash")))
+    return _script(words[0]) if is_sure else None
 
 
 def _of_launcher(words: list[str]) -> _Needed | None:

@@ -112,6 +112,7 @@ def test_what_the_code_holds_is_taken(entrypoint: str | list[str]) -> None:
             "bash -c 'cd x; python3 train.py'",
             "bash -lc 'python3 train.py'",
             "nice -n 5 python3 train.py",
+            "bash launcher",
             "if true; then a; fi",
         ),
         *(

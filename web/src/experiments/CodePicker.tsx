@@ -9,7 +9,8 @@ import { Icon } from "@/parts/Icon";
 import { Complaint } from "@/parts/Notes";
 import css from "./Create.module.css";
 import type { Code } from "./creating";
-import { filesOf, pack, sourcesOf, type Packed } from "./pack";
+import { filesOfDrop } from "./dropping";
+import { filesOf, pack, sourcesOf, type Packed, type SourceFile } from "./pack";
 
 interface CodePickerProps {
   code: Code | null;
@@ -33,13 +34,10 @@ export function CodePicker({ code, onCode, missing }: CodePickerProps) {
       setBusy(false);
     }
   };
-  const take = (files: Iterable<File>) => {
-    const chosen = filesOf(files);
-    void attempt(async () => ({ packed: await pack(await sourcesOf(chosen)) }));
-  };
+  const take = (files: readonly SourceFile[] | Promise<SourceFile[]>) => void attempt(async () => ({ packed: await pack(await sourcesOf(await files)) }));
   const drop = (event: DragEvent) => {
     event.preventDefault();
-    if (event.dataTransfer.files.length > 0) take(event.dataTransfer.files);
+    if (event.dataTransfer.files.length > 0) take(filesOfDrop(event.dataTransfer));
   };
   return (
     <section className={css.card} aria-label="Code" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
@@ -53,7 +51,7 @@ export function CodePicker({ code, onCode, missing }: CodePickerProps) {
           <p>{code ? "Choose the folder that holds it, or correct the entrypoint." : "Choose its folder, or take the code of an experiment."}</p>
         </div>
       )}
-      {code === null ? <Pick isBusy={isBusy} onFiles={take} onExperiment={(number) => void attempt(() => codeOf(number))} /> : "packed" in code ? <PackedCode packed={code.packed} /> : <StoredCode experiment={code.experiment} />}
+      {code === null ? <Pick isBusy={isBusy} onFiles={(files) => take(filesOf(files))} onExperiment={(number) => void attempt(() => codeOf(number))} /> : "packed" in code ? <PackedCode packed={code.packed} /> : <StoredCode experiment={code.experiment} />}
       {error !== null && <Complaint error={error} />}
     </section>
   );
