@@ -9,6 +9,8 @@ from services.gateway.api.base import JsonObject, Name, Request, Resource, Sha25
 from services.gateway.api.experiments import MAX_CONFIG_CHARS
 from services.gateway.api.pools import PoolName
 
+MOST_CODE_FILES = 1000
+"""So many of the longest paths are in a body of the size that is taken."""
 CodePath = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
@@ -76,7 +78,7 @@ class PlanExperimentRequest(Request):
         default=False,
         description="Refuse the plan, as the submission would be, where the code lacks what the entrypoint runs.",
     )
-    code_files: Annotated[list[CodePath], Field(max_length=20_000)] = Field(
+    code_files: Annotated[list[CodePath], Field(max_length=MOST_CODE_FILES)] = Field(
         default=[],
         description="With `check_code`: paths of the files of code that is not stored yet. Without any the stored code"
         " of `code_sha256` is checked, and without that there is no code.",

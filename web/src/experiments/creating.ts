@@ -52,6 +52,8 @@ export interface Supposed {
 }
 
 const TYPING_MS = 600;
+/** So many paths a plan takes (`code_files`). */
+const MOST_PATHS = 1000;
 /** How often the search is played for a look beside the text; `muster plan` plays it more often. */
 const FUTURES = 10;
 const NOT_OF_THE_CONFIG = new Set(["plan_unknown", "missing_key"]);
@@ -77,7 +79,8 @@ export function usePlan(config: string, template: string | null, code: Code | nu
         api.POST("/v1/plans", {
           body: {
             ...{ config_yaml: config, template, steps: supposed.steps, step_s: supposed.stepS },
-            ...{ code_sha256: sha256, code_files: files, check_code: true },
+            // Of more the paths are no part of a request: the gateway checks such code when the experiment is created.
+            ...{ code_sha256: sha256, code_files: files.length > MOST_PATHS ? [] : files, check_code: files.length <= MOST_PATHS },
             ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: FUTURES, whole: false },
           },
           signal,
