@@ -2,10 +2,11 @@
 
 from alembic import op
 
-revision = "gateway_0026"
-down_revision = "gateway_0025"
+revision = "gateway_0027"
+down_revision = "gateway_0026"
 branch_labels = None
 depends_on = None
+compatible_from = "gateway_0025"
 
 
 def upgrade() -> None:
