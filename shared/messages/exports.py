@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from shared.ids import ExperimentId
 from shared.messages.base import Query
 from shared.messages.files import FileLink
+from shared.messages.tables import DeclaredColumns
 
 Format = Literal["arrow", "parquet"]
 
@@ -50,3 +51,4 @@ class ExportTable(Export, owner="registry", name="export_table"):
     filter: str = ""
     sort: str = ""
     columns: tuple[str, ...] = ()
+    declared: DeclaredColumns = DeclaredColumns()

@@ -24,6 +24,16 @@ class TablePage(BaseModel):
     total: int | None = None
 
 
+class DeclaredColumns(Record):
+    """What the config of an experiment declares, reported or not: its search's metric, the validation metrics that its searcher reads, and
+    the paths of its hyperparameters."""
+
+    metric: str | None = None
+    smaller_is_better: bool = True
+    validation_metrics: tuple[str, ...] = ()
+    hyperparameters: tuple[tuple[str, ...], ...] = ()
+
+
 class GetTable(Query[TablePage], owner="registry", name="table"):
     """One page of the trials that meet a filter, in an order; without `columns` those that say most."""
 
@@ -33,6 +43,7 @@ class GetTable(Query[TablePage], owner="registry", name="table"):
     columns: tuple[str, ...] = ()
     after: tuple[str | None, ...] | None = None
     limit: int = 50
+    declared: DeclaredColumns = DeclaredColumns()
 
 
 class KnownColumns(BaseModel):
@@ -47,3 +58,4 @@ class GetColumns(Query[KnownColumns], owner="registry", name="columns"):
 
     experiment_id: ExperimentId
     first: int = Field(default=0, ge=0)
+    declared: DeclaredColumns = DeclaredColumns()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.errors import Rejected
 from tests.e2e.platform import ROOT, Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -191,8 +192,10 @@ def test_a_metric_that_is_never_reported_is_named(platform: Platform) -> None:
     assert "accuracy" in told
 
 
-def test_a_script_that_is_not_there_is_an_error_with_its_log(platform: Platform) -> None:
-    made = platform.create(entrypoint="python3 nowhere.py", max_restarts=0)
+def test_a_script_that_is_not_there_is_refused_or_an_error_with_its_log(platform: Platform) -> None:
+    with pytest.raises(Rejected, match=r"runs nowhere\.py, and the code does not hold it"):
+        platform.create(entrypoint="python3 nowhere.py", max_restarts=0)
+    made = platform.create(entrypoint="true && python3 nowhere.py", max_restarts=0)
     ended = platform.wait(made)
     assert ended.state == "error" and ended.reason
     assert platform.log_of(f"{made.number}.1", has="nowhere.py")

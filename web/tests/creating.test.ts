@@ -3,7 +3,7 @@ import keys from "virtual:config-keys";
 import { Problem } from "@/api/problem";
 import { placeAt } from "@/training/completing";
 import { isOnlyUnknown, markOf, overridesOf } from "@/experiments/creating";
-import { isIgnored, readPatterns } from "@/experiments/ignoring";
+import { leftOut, readRules, USUAL } from "@/experiments/ignoring";
 import { patchOf } from "@/experiments/merging";
 
 describe("the keys of a config", () => {
@@ -54,7 +54,8 @@ describe("a fork", () => {
 });
 
 describe("what stays out of an archive of code", () => {
-  const patterns = readPatterns("# data\n*.csv\nruns/\n!kept.csv\nsrc/big.bin\n");
+  const isOut = (name: string, ...lines: string[]) => leftOut(name, [...USUAL, ...readRules(lines, "file")], () => false) !== null;
+  const lines = ["# data", "*.csv", "runs/", "!kept.csv", "src/big.bin"];
   it.each([
     ["train.py", false],
     ["data.csv", true],
@@ -67,12 +68,21 @@ describe("what stays out of an archive of code", () => {
     [".git/config", true],
     ["a/__pycache__/x.pyc", true],
     ["a.pyc.py", false],
-  ])("%s: %s", (name, isOut) => expect(isIgnored(name, patterns)).toBe(isOut));
+  ])("%s: %s", (name, expected) => expect(isOut(name, ...lines)).toBe(expected));
 
-  it("is matched as the command line matches it", () => {
-    expect(isIgnored("file1.txt", ["file[0-9].txt"])).toBe(true);
-    expect(isIgnored("filea.txt", ["file[!0-9].txt"])).toBe(true);
-    expect(isIgnored("a+b.txt", ["a+b.???"])).toBe(true);
-    expect(isIgnored("x", ["["])).toBe(false);
+  it.each([
+    ["**/b", ["a/b", "a/c/b", "b"]],
+    ["a/**", ["a/b", "a/c/b"]],
+    ["a/**/b", ["a/b", "a/c/b"]],
+    ["/b", ["b"]],
+    ["[!a]", ["a/b", "a/c/b", "b"]],
+    ["?/b", ["a/b"]],
+    ["a/*/b", ["a/c/b"]],
+    ["b/", []],
+    ["\\#d", ["#d"]],
+    ["[z-a]", []],
+    ["[", []],
+  ])("%s is matched as the command line matches it", (line, expected) => {
+    expect(["#d", "a/b", "a/c/b", "b"].filter((name) => isOut(name, line))).toEqual(expected);
   });
 });

@@ -3,7 +3,7 @@ import { curveOf, partsOf, type CurvesAsked } from "@/training/curves";
 import { Reported, extended } from "@/training/reported";
 import { readChartSearch, readZoom } from "@/training/chartSearch";
 import { bestOf } from "@/experiment/best";
-import { bestOrOdd, isOdd, metricsAmong, type TrialRow } from "@/training/rows";
+import { bestOrOdd, isOdd, metricColumn, metricsAmong, type TrialRow } from "@/training/rows";
 
 type NotFinite = "nan" | "infinity" | "negative_infinity";
 
@@ -129,6 +129,13 @@ it("finds the metrics among the columns, those of validation first", () => {
     { group: "validation", name: "a.b" },
     { group: "training", name: "loss" },
   ]);
+});
+
+it("asks for a metric with an odd name as the API reads it, and reads it back", () => {
+  const metric = { group: "validation", name: 'top 5 "strict".max' };
+  expect(metricColumn(metric, "last")).toBe('metrics.validation."top 5 \\"strict\\".max".last');
+  expect(metricsAmong(['metrics.validation."top 5 \\"strict\\".max"'])).toEqual([metric]);
+  expect(metricColumn({ group: "training", name: "loss/a" }, "best")).toBe("metrics.training.loss/a.best");
 });
 
 it("reads of an address only what a chart can show", () => {

@@ -22,6 +22,7 @@ import structlog
 from muster.errors import Rejected
 from worker.launch.accounts import Account
 from worker.launch.machine import Machine
+from worker.preparing.constraints import find_conflict, load_constraints
 from worker.preparing.steps import Ended, Step, carry_out
 
 SAY_EVERY_S = 60.0
@@ -30,6 +31,7 @@ MOST_KEPT = 16
 """So many environments stay; of more, those go first that were used longest ago."""
 SAID_LINES = 20
 _READY = ".ready"
+_CONSTRAINTS = "constraints.txt"
 _TEMPORARY = ".temporary"
 """Where builds unpack; a pip that was ended leaves it behind, and it goes with the rest."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
@@ -109,8 +111,11 @@ class Environments:
     async def make(self, wish: Wish, say: Say) -> str:
         """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
 
+        What every trial starts from is left as it is (`constraints`).
+
         Raises:
-            Rejected: The file cannot be read, pip failed, or no trial could start with what it installed.
+            Rejected: The file cannot be read, pip failed, it would replace what every trial starts from, or no trial could start with what it
+                installed.
             OSError: The disk is full or broken.
         """
         name = await asyncio.to_thread(self._name_of, wish, wish.read())
@@ -149,7 +154,7 @@ class Environments:
     def _name_of(self, wish: Wish, text: str) -> str:
         # What lies in the code folder is part of it only where the file speaks of it.
         code = wish.code_hash if _REFERS.search(text) else None
-        parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base()]
+        parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     async def _build(self, name: str, wish: Wish, note: Say) -> None:
@@ -161,7 +166,9 @@ class Environments:
                 folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], wish, note
             )
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
+            (folder / _CONSTRAINTS).write_text(_constraints())
             install = [python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"]
+            install += ["-c", str(folder / _CONSTRAINTS)]
             # What a build prints is passed on at once (-v): pip would hold it back, without bound, until the build is over.
             told = ["-v", "--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
             await self._run(folder, [*install, *told], wish, note)
@@ -202,7 +209,8 @@ class Environments:
         if ended.over:
             raise _failed(wish, f"could not be installed: pip was ended, {ended.over}")
         if ended.code:
-            raise _failed(wish, f"could not be installed: {_last_words(ended.output)}")
+            conflict = find_conflict(ended.output, wish.requirements, load_constraints())
+            raise conflict or _failed(wish, f"could not be installed: {_last_words(ended.output)}")
 
     async def _check(self, folder: Path, wish: Wish, note: Say) -> None:
         """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
@@ -244,6 +252,11 @@ def _last_words(output: str) -> str:
 def _base() -> tuple[str, ...]:
     """What the worker itself has: pip has chosen what goes with it."""
     return tuple(sorted(f"{one.name} {one.version}" for one in distributions()))
+
+
+def _constraints() -> str:
+    """The constraints file of every environment here."""
+    return "".join(f"{one.line}\n" for one in load_constraints())
 
 
 def _site_packages() -> Path:

@@ -4,6 +4,7 @@ The command line packs, the gateway inspects, the worker extracts, the registry 
 Regular files and directories only: links, devices and sparse files are refused, whatever their target.
 """
 
+from muster.archive._entrypoint import check_entrypoint
 from muster.archive._limits import DEFAULT_LIMITS, Limits
 from muster.archive._look import ArchivedFile, list_files, read_file
 from muster.archive._pack import Archive, pack
@@ -15,6 +16,7 @@ __all__ = [
     "ArchivedFile",
     "Contents",
     "Limits",
+    "check_entrypoint",
     "extract",
     "inspect",
     "list_files",

@@ -1,6 +1,5 @@
 """A folder as a deterministic tar.gz: equal trees give equal bytes."""
 
-import fnmatch
 import gzip
 import hashlib
 import io
@@ -8,9 +7,19 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from muster.archive._ignore import (
+    GIT_IGNORE,
+    IGNORE_FILES,
+    Reason,
+    Rule,
+    deciding_rule,
+    is_private,
+    read_rules,
+    usual_rules,
+)
 from muster.archive._limits import (
     DEFAULT_LIMITS,
     Limits,
@@ -21,35 +30,34 @@ from muster.archive._limits import (
 )
 from muster.errors import Rejected
 
-IGNORE_FILES = (".musterignore", ".detignore")
-ALWAYS_IGNORED = (
-    ".git",
-    ".hg",
-    ".svn",
-    "__pycache__",
-    "*.pyc",
-    ".venv",
-    ".muster",
-    ".DS_Store",
-    ".ipynb_checkpoints",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A packed folder: its bytes, their SHA-256 in hex, and what is inside."""
+    """A packed folder: its bytes, their SHA-256 in hex, and what is inside.
+
+    Attributes:
+        largest: Path and size of the largest file; None where there is no file.
+        secrets: What stayed out because it looks like a secret, a history or a browser's profile; folders end with a slash.
+        ignored: What an ignore file named, by the paths at which it was met.
+        ignore_file: The name of the ignore file that held; None where the folder has none.
+    """
 
     content: bytes
     sha256: str
     files: tuple[str, ...]
     unpacked_bytes: int
+    largest: tuple[str, int] | None = None
+    secrets: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    ignore_file: str | None = None
 
 
 def pack(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Archive:
     """Pack `folder` so that equal trees give equal bytes: sorted names, no times, no owners, one compression.
 
-    Patterns of `.musterignore` (or `.detignore`) are left out, as are version control and caches. A pattern
-    matches a name anywhere, or a path from the folder when it holds a slash; `!` takes it in again.
+    Version control, caches, likely secrets (`.env`, keys, credentials, browsers' profiles) and what `.musterignore` names (or
+    `.detignore`; where neither is there, the `.gitignore` of each folder) are left out. The patterns are those of `.gitignore`; `!`
+    takes in again, likely secrets too.
 
     Raises:
         Rejected: The folder is missing, holds a link or device, or is over a limit; `place` names the file.
@@ -58,71 +66,93 @@ def pack(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Archive:
         raise Rejected(
             "code_missing", f"there is no folder {folder}", hint="give the folder of the model code"
         )
-    patterns = _load_patterns(folder)
+    walk = _Walk.of(folder)
     packed = io.BytesIO()
-    files: list[str] = []
+    sizes: dict[str, int] = {}
     total = 0
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=6, mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for count, (name, path, status) in enumerate(_walk(folder, patterns), start=1):
+        for count, (name, path, status) in enumerate(walk.entries(folder), start=1):
             check_name(name, limits)
             check_count(count, limits)
             if stat.S_ISREG(status.st_mode):
                 total += status.st_size
                 check_total(total, limits)
-                files.append(name)
+                sizes[name] = status.st_size
             _add(tar, name, path, status)
     content = packed.getvalue()
     if len(content) > limits.packed_bytes:
         raise too_large(len(content), limits.packed_bytes, "packed")
-    return Archive(content, hashlib.sha256(content).hexdigest(), tuple(files), total)
+    return Archive(
+        content,
+        hashlib.sha256(content).hexdigest(),
+        tuple(sizes),
+        total,
+        largest=max(sizes.items(), key=lambda one: one[1], default=None),
+        secrets=tuple(walk.out["secret"]),
+        ignored=tuple(walk.out["file"]),
+        ignore_file=walk.ignore_file,
+    )
 
 
-def _load_patterns(folder: Path) -> tuple[str, ...]:
-    for name in IGNORE_FILES:
-        if (folder / name).is_file():
-            lines = (folder / name).read_text(errors="replace").splitlines()
-            kept = (line.strip() for line in lines)
-            return ALWAYS_IGNORED + tuple(line for line in kept if line and not line.startswith("#"))
-    return ALWAYS_IGNORED
+@dataclass(slots=True)
+class _Walk:
+    """The way through a folder; `out` has what was left out on it, by the reason."""
+
+    rules: tuple[Rule, ...]
+    ignore_file: str | None
+    reads_git: bool
+    out: dict[Reason, list[str]] = field(default_factory=lambda: {"cache": [], "secret": [], "file": []})
+
+    @classmethod
+    def of(cls, folder: Path) -> "_Walk":
+        own = next((name for name in IGNORE_FILES if (folder / name).is_file()), None)
+        if own is None:
+            used = GIT_IGNORE if (folder / GIT_IGNORE).is_file() else None
+            return cls(usual_rules(), used, reads_git=True)
+        return cls((*usual_rules(), *_read(folder / own, "")), own, reads_git=False)
+
+    def entries(
+        self, folder: Path, prefix: str = "", above: tuple[Rule, ...] | None = None
+    ) -> Iterator[tuple[str, Path, os.stat_result]]:
+        """Entries in the order of their names' code points, a directory before what it holds."""
+        rules = self.rules if above is None else above
+        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        if self.reads_git and any(entry.name == GIT_IGNORE and entry.is_file() for entry in found):
+            rules = (*rules, *_read(folder / GIT_IGNORE, prefix))
+        for entry in found:
+            name = prefix + entry.name
+            status = entry.stat(follow_symlinks=False)
+            is_directory = stat.S_ISDIR(status.st_mode)
+            reason = _reason(entry, name, is_directory, rules)
+            if reason is not None:
+                self.out[reason].append(f"{name}/" if is_directory else name)
+                continue
+            if not is_directory and not stat.S_ISREG(status.st_mode):
+                raise Rejected(
+                    "archive_entry",
+                    "only regular files and directories can be sent",
+                    place=name,
+                    hint="replace the link by a copy, or name it in .musterignore",
+                )
+            yield name, Path(entry.path), status
+            if is_directory:
+                yield from self.entries(Path(entry.path), name + "/", rules)
 
 
-def _walk(
-    folder: Path, patterns: tuple[str, ...], prefix: str = ""
-) -> Iterator[tuple[str, Path, os.stat_result]]:
-    """Entries in the order of their names' code points, a directory before what it holds."""
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        name = prefix + entry.name
-        status = entry.stat(follow_symlinks=False)
-        is_directory = stat.S_ISDIR(status.st_mode)
-        if _is_ignored(name, is_directory, patterns):
-            continue
-        if not is_directory and not stat.S_ISREG(status.st_mode):
-            raise Rejected(
-                "archive_entry",
-                "only regular files and directories can be sent",
-                place=name,
-                hint="replace the link by a copy, or name it in .musterignore",
-            )
-        yield name, Path(entry.path), status
-        if is_directory:
-            yield from _walk(Path(entry.path), patterns, name + "/")
+def _reason(entry: os.DirEntry[str], name: str, is_directory: bool, rules: tuple[Rule, ...]) -> Reason | None:
+    """Why an entry stays out; None where it is packed."""
+    rule = deciding_rule(name, is_directory, rules)
+    if rule is not None:
+        return None if rule.takes_in else rule.reason
+    is_out = is_directory and is_private(frozenset(inside.name for inside in os.scandir(entry.path)))
+    return "secret" if is_out else None
 
 
-def _is_ignored(name: str, is_directory: bool, patterns: tuple[str, ...]) -> bool:
-    ignored = False
-    for pattern in patterns:
-        taken_in = pattern.startswith("!")
-        wanted = pattern.lstrip("!")
-        if wanted.endswith("/") and not is_directory:
-            continue
-        wanted = wanted.strip("/") if "/" not in wanted.rstrip("/") else wanted.rstrip("/").lstrip("/")
-        subject = name if "/" in wanted else name.rsplit("/", 1)[-1]
-        if fnmatch.fnmatchcase(subject, wanted):
-            ignored = not taken_in
-    return ignored
+def _read(file: Path, base: str) -> tuple[Rule, ...]:
+    return read_rules(file.read_text(errors="replace").splitlines(), "file", base)
 
 
 def _add(tar: tarfile.TarFile, name: str, path: Path, status: os.stat_result) -> None:

@@ -1,7 +1,6 @@
 """`muster experiment`: create, look at, steer and fork experiments."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,9 +22,9 @@ from muster.cli.options import (
     Overrides,
     Sort,
 )
-from muster.cli.output import busy, bytes_bar, emit, emit_each, facts, note, out, table, warn
+from muster.cli.output import bytes_bar, emit, emit_each, facts, note, out, table, warn
 from muster.cli.policy import TEMPLATE
-from muster.cli.sources import code_folder, read_source
+from muster.cli.sources import code_folder, pack_code, read_source
 from muster.cli.steering import add_steering
 
 if TYPE_CHECKING:
@@ -44,29 +43,36 @@ Label = Annotated[list[str] | None, typer.Option("--label", help="A label to add
 def create(
     config: Annotated[Path, typer.Argument(help="The config, YAML or JSON; - reads it from stdin.")],
     folder: Annotated[
-        Path | None, typer.Argument(help="The model code; by default the config's folder.")
+        Path | None, typer.Argument(help="The model code; by default the config's folder, and needed with -.")
     ] = None,
     overrides: Overrides = None,
     name: NewName = None,
     label: Label = None,
     template: Annotated[str | None, TEMPLATE] = None,
+    no_code: Annotated[
+        bool, typer.Option("--no-code", help="Send no code: the entrypoint needs none, such as a program.")
+    ] = False,
     wait: Wait = False,
 ) -> None:
     """Create an experiment from a config and a folder of code."""
-    from muster.archive import pack
+    from muster.archive import check_entrypoint
     from muster.client import connect
     from muster.config.load import load_document, validate_document
 
+    if no_code and folder is not None:
+        raise typer.BadParameter("it excludes a folder of code", param_hint="--no-code")
+    code_at = None if no_code else code_folder(config, folder)
     text = read_source(config)
     document = load_document(text, overrides or ())
     if template is None:  # What it leaves open is checked where the template is known.
         validate_document(document)
-    with busy("packing code"):
-        archive = pack(code_folder(config, folder))
-    _warn_of_missing_script(document.root.get("entrypoint"), archive.files)
+    archive = pack_code(code_at) if code_at is not None else None
+    check_entrypoint(document.root.get("entrypoint"), archive.files if archive else ())
     with connect() as client:
-        with bytes_bar("sending code") as on_bytes:
-            code = client.experiments.put_code(archive, on_bytes)
+        code = None
+        if archive is not None:
+            with bytes_bar("sending code") as on_bytes:
+                code = client.experiments.put_code(archive, on_bytes)
         made = client.experiments.create(
             document.root if overrides else text, code, name=name, labels=label or (), template=template
         )
@@ -220,20 +226,6 @@ def fork(
         patch = merge_patch(source.config, document.root)
         made = client.experiments.fork(experiment, patch, name=name, labels=label or ())
     _made(made, wait)
-
-
-def _warn_of_missing_script(entrypoint: object, files: Sequence[str]) -> None:
-    """Say it when `python train.py` names a file that is not sent; anything else is the entrypoint's own matter."""
-    words = entrypoint.split() if isinstance(entrypoint, str) else entrypoint
-    if not isinstance(words, list) or len(words) < 2 or not str(words[0]).startswith("python"):
-        return
-    script = str(words[1]).removeprefix("./")
-    if script.endswith(".py") and not script.startswith("/") and script not in files:
-        note(
-            "[yellow]the entrypoint names {}, which is not among the {} files that are sent[/]",
-            script,
-            len(files),
-        )
 
 
 def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:

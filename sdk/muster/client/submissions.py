@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from muster.archive import Archive, pack
+from muster.archive import Archive, check_entrypoint, pack
 from muster.client import models
 from muster.client.download import OnBytes
 from muster.client.models import JsonObject
 from muster.client.transport import Call, Reference, Transport, segment
+from muster.config.load import load_document
 from muster.errors import NotFound
 
 
@@ -42,11 +43,19 @@ class Submissions:
     ) -> models.ExperimentDetail:
         """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before).
 
-        With `template` the config is laid over that one.
+        Nothing is sent without `code`: not the working directory either. Version control, likely secrets and what an ignore file
+        names stay out of a folder (`muster.archive.pack`). With `template` the config is laid over that one.
+
+        Raises:
+            Rejected: The code lacks the file that the entrypoint runs, or the config is wrong.
         """
         body: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
-        if code is not None:
-            body["code_sha256"] = code if isinstance(code, str) else self.put_code(code)
+        if isinstance(code, Path | Archive):
+            archive = code if isinstance(code, Archive) else pack(code)
+            check_entrypoint(load_document(config).root.get("entrypoint"), archive.files)
+            body["code_sha256"] = self.put_code(archive)
+        elif code is not None:
+            body["code_sha256"] = code
         told: JsonObject = {"name": name, "labels": list(labels) or None, "template": template}
         body |= {key: value for key, value in told.items() if value is not None}
         return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)

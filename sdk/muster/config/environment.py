@@ -21,7 +21,8 @@ class Environment(Section):
     Attributes:
         environment_variables: `NAME=VALUE` each; `$A` of one further up is replaced.
         requirements: A file of the experiment's code, such as `requirements.txt`: what it names is installed by pip over what the
-            worker has, once per machine; the experiments with the same file share it.
+            worker has, once per machine; the experiments with the same file share it. It cannot replace the worker's torch, Horovod,
+            numpy and SDK.
     """
 
     environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)

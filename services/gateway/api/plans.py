@@ -9,6 +9,10 @@ from services.gateway.api.base import JsonObject, Name, Request, Resource, Sha25
 from services.gateway.api.experiments import MAX_CONFIG_CHARS
 from services.gateway.api.pools import PoolName
 
+MOST_CODE_FILES = 1000
+"""So many of the longest paths are in a body of the size that is taken."""
+CodePath = Annotated[str, Field(min_length=1, max_length=1024)]
+
 
 class PlanBasis(StrEnum):
     """From what learning curves and times come."""
@@ -69,6 +73,15 @@ class PlanExperimentRequest(Request):
     code_sha256: Sha256 | None = Field(
         default=None,
         description="Earlier trials of this code show how its trials learn and how long they take.",
+    )
+    check_code: bool = Field(
+        default=False,
+        description="Refuse the plan, as the submission would be, where the code lacks what the entrypoint runs.",
+    )
+    code_files: Annotated[list[CodePath], Field(max_length=MOST_CODE_FILES)] = Field(
+        default=[],
+        description="With `check_code`: paths of the files of code that is not stored yet. Without any the stored code"
+        " of `code_sha256` is checked, and without that there is no code.",
     )
     pool: PoolName | None = Field(default=None, description="By default the config's.")
     template: Name | None = Field(default=None, description="Of a template: the config is laid over it.")

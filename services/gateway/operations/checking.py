@@ -1,20 +1,25 @@
 """A config that somebody wants to submit, or to plan for: read, and checked with the owners of what only they know."""
 
+import hashlib
+import json
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import structlog
 
+from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Rejected, Transient
 from services.gateway.api.base import JsonObject
 from services.gateway.operations.call import Call
+from services.gateway.store import registry
 from shared.ids import PoolName, WorkerId
 from shared.messages.experiments import ValidateConfig
 from shared.messages.queue import ValidatePlacement
 from shared.messages.specs import UNCATEGORIZED
 
 T = TypeVar("T")
+Entrypoint: TypeAlias = str | tuple[str, ...]
 _log = structlog.get_logger()
 
 
@@ -61,6 +66,27 @@ async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
         call.doors.answered.ask(question, call.tenant, call.doors.validate_timeout_s)
     )
     return accepted.warnings if accepted else ()
+
+
+async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | None:
+    """Return the size in bytes of code that the tenant has put; None where it has put none of this hash.
+
+    Raises:
+        Rejected: It does not hold what the entrypoint runs.
+    """
+
+    async def load() -> int | None:
+        async with call.connection() as connection:
+            known = await registry.load_code(connection, sha256)
+        if known is None:
+            return None
+        if known.files is not None:
+            check_entrypoint(entrypoint, frozenset(known.files))
+        size_bytes: int = known.size_bytes
+        return size_bytes
+
+    written = hashlib.sha256(json.dumps(entrypoint).encode()).hexdigest()
+    return await call.doors.code_sizes.of(call.tenant, sha256, written, load)
 
 
 async def unless_away(answer: Awaitable[T]) -> T | None:

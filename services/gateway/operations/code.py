@@ -45,12 +45,12 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
         size = await _receive(call.body, spooled, request.sha256, call.doors.max_code_bytes)
         spooled.seek(0)
         if size > _INLINE_BYTES:
-            await asyncio.to_thread(inspect, spooled)
+            contents = await asyncio.to_thread(inspect, spooled)
         else:
-            inspect(spooled)
+            contents = inspect(spooled)
         await _store(call, request.sha256, size, spooled)
     async with call.unit() as unit:
-        await registry.save_code(unit.connection, call.tenant, request.sha256, size, unit.now)
+        await registry.save_code(unit.connection, call.tenant, request.sha256, size, contents.files, unit.now)
     return Code(sha256=request.sha256, size_bytes=size)
 
 
@@ -58,7 +58,8 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
     """Says whether a code archive is stored, so that it need not be sent again."""
     async with call.connection() as connection:
         row = await registry.load_code(connection, request.sha256)
-    if row is None:
+    if row is None or row.files is None:
+        # Sent once more, code of before has the paths of its files kept.
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)

@@ -5,6 +5,7 @@ from services.gateway.api.exports import Export, ExportMetricsRequest, ExportReq
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.tables import declared_by
 from shared.ids import ExperimentId
 from shared.messages.exports import ExportMetrics, ExportTable
 
@@ -32,6 +33,7 @@ async def export_table(call: Call, request: ExportTableRequest) -> Export:
         filter=request.filter,
         sort=request.sort,
         columns=tuple(request.column),
+        declared=declared_by(experiment),
         export_id=request.export,
         first=_first(call, request),
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from services.gateway.api.plans import Plan, PlanExperimentRequest
 from services.gateway.operations.call import Call
@@ -9,6 +10,7 @@ from services.gateway.operations.checking import (
     ask_placement,
     ask_searcher,
     document_of,
+    find_code,
     one_source,
 )
 from services.gateway.operations.shaping import shape
@@ -22,6 +24,7 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
     shaped = await shape(call, source, template=request.template)
     config = shaped.config
     document = document_of(config)
+    await _check_code(call, config, request)
     pool = PoolName(request.pool or config.resources.resource_pool or "default")
     await asyncio.gather(ask_searcher(call, document), _check_pool(call, config, request, pool))
     question = PlanExperiment(
@@ -37,6 +40,16 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
     return Plan.model_validate({**found.model_dump(), "warnings": shaped.warnings})
+
+
+async def _check_code(call: Call, config: ExperimentConfig, request: PlanExperimentRequest) -> None:
+    """Refuse what a submission of this code would be refused for."""
+    if not request.check_code:
+        return
+    if request.code_files or request.code_sha256 is None:
+        check_entrypoint(config.entrypoint, frozenset(request.code_files))
+    else:
+        await find_code(call, request.code_sha256, config.entrypoint)
 
 
 async def _check_pool(

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import structlog
 
+from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Conflict, Rejected
 from services.gateway.api.base import JsonObject
@@ -16,9 +17,11 @@ from services.gateway.core.grants import Place
 from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.checking import (
+    Entrypoint,
     ask_placement,
     ask_searcher,
     document_of,
+    find_code,
     one_source,
     unless_away,
 )
@@ -28,7 +31,7 @@ from services.gateway.operations.quotas import check_open
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
-from services.gateway.store import registry, submissions as store
+from services.gateway.store import submissions as store
 from shared import telemetry
 from shared.bus import Unit
 from shared.driver import Found
@@ -133,17 +136,18 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
         ask_placement(call, submission.config, pool),
         ask_searcher(call, submission.document),
         resolve_start(call, submission.config),
-        _check_code(call, submission.code_sha256),
+        _check_code(call, submission.code_sha256, submission.config.entrypoint),
     )
     warnings = (*submission.warnings, *placed, *accepted)
     document = submission.document if config is submission.config else document_of(config)
     return replace(submission, config=config, document=document, warnings=warnings)
 
 
-async def _check_code(call: Call, sha256: str | None) -> None:
+async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) -> None:
     if sha256 is None:
+        check_entrypoint(entrypoint, ())
         return
-    size_bytes = await call.doors.code_sizes.of(call.tenant, sha256, lambda: _load_size(call, sha256))
+    size_bytes = await find_code(call, sha256, entrypoint)
     if size_bytes is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
         asked = call.doors.answered.ask(
@@ -158,12 +162,6 @@ async def _check_code(call: Call, sha256: str | None) -> None:
         "code_sha256",
         "put the archive to /v1/code/{sha256} first",
     )
-
-
-async def _load_size(call: Call, sha256: str) -> int | None:
-    async with call.connection() as connection:
-        known = await registry.load_code(connection, sha256)
-    return known.size_bytes if known is not None else None
 
 
 def _values(

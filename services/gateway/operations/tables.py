@@ -7,11 +7,12 @@ from services.gateway.api.tables import (
     TrialTable,
     TrialTableRequest,
 )
+from services.gateway.core.declared import declared_columns
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import find_experiment
+from services.gateway.operations.find import Row, find_experiment
 from services.gateway.operations.paging import make_cursor, read_cursor
 from shared.ids import ExperimentId
-from shared.messages.tables import GetColumns, GetTable
+from shared.messages.tables import DeclaredColumns, GetColumns, GetTable
 
 
 async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:
@@ -25,6 +26,7 @@ async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable
         columns=tuple(request.column),
         after=tuple(None if cell is None else str(cell) for cell in position) if position else None,
         limit=request.limit,
+        declared=declared_by(experiment),
     )
     page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     items = [
@@ -46,8 +48,15 @@ async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableC
     position = read_cursor(call, request, request.cursor)
     experiment = await find_experiment(call, request.experiment)
     question = GetColumns(
-        experiment_id=ExperimentId(experiment.id), first=int(str(position[0])) if position else 0
+        experiment_id=ExperimentId(experiment.id),
+        first=int(str(position[0])) if position else 0,
+        declared=declared_by(experiment),
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return TableColumns(columns=list(found.columns), next_cursor=cursor)
+
+
+def declared_by(experiment: Row) -> DeclaredColumns:
+    """What the config of a stored experiment declares of its table."""
+    return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)

@@ -1,5 +1,6 @@
 """Code and instances: what other services say, as far as lists and names need it here."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from shared.expressions.sql import Cells, Part, load_part
 from shared.messages.instances import InstanceChanged
 
 _CODE = text_of(select(code).where(code.c.sha256 == bindparam("sha256")))
+"""Its files too, which none but the check of an entrypoint reads: once for each, not once for each experiment."""
 _TOLD = instance.c.changed
 INSTANCES = Cells(
     instance,
@@ -55,10 +57,18 @@ async def load_code(connection: AsyncConnection, sha256: str) -> Found | None:
 
 
 async def save_code(
-    connection: AsyncConnection, tenant: UUID, sha256: str, size_bytes: int, now: Any
+    connection: AsyncConnection, tenant: UUID, sha256: str, size_bytes: int, files: Sequence[str], now: Any
 ) -> None:
-    statement = upsert(code).values(tenant=tenant, sha256=sha256, size_bytes=size_bytes, created_at=now)
-    await connection.execute(statement.on_conflict_do_nothing())
+    statement = upsert(code).values(
+        tenant=tenant, sha256=sha256, size_bytes=size_bytes, files=list(files), created_at=now
+    )
+    await connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["tenant", "sha256"],
+            set_={"files": statement.excluded.files},
+            where=code.c.files.is_(None),
+        )
+    )
 
 
 async def forget_code(connection: AsyncConnection, sha256: str) -> None:

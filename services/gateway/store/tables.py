@@ -140,6 +140,7 @@ code = Table(
     Column("sha256", Text, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("files", ARRAY(Text)),
 )
 
 operation = Table(

@@ -33,7 +33,14 @@ from shared.driver import Driver
 from shared.errors import Rejected
 from shared.expressions.tree import columns_of
 from shared.messages.exports import ExportTable
-from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
+from shared.messages.tables import (
+    DeclaredColumns,
+    GetColumns,
+    GetTable,
+    KnownColumns,
+    TablePage,
+    TableRow,
+)
 
 ROWS_PER_PAGE = 200
 COLUMNS = 64
@@ -61,17 +68,20 @@ async def read_table(driver: Driver, query: GetTable | ExportTable, most_columns
     """Understand a question.
 
     Raises:
-        Rejected: It cannot be read, speaks of what no trial has, or names more columns than `most_columns`.
+        Rejected: It cannot be read, names what no trial has and the config does not declare, or names more columns than `most_columns`.
     """
     if len(query.columns) > most_columns:
         raise columns_too_many(most_columns)
     experiment = query.experiment_id
-    search = await trial_columns.load_search(driver, experiment)
+    declared = query.declared
+    search = Search(declared.metric, declared.smaller_is_better)
+    if declared.metric is None:
+        search = await trial_columns.load_search(driver, experiment)
     filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
     columns = tuple(read_column_name(name, search) for name in query.columns)
-    await _refuse_unknown(driver, experiment, columns_of(filter_), "filter")
-    await _refuse_unknown(driver, experiment, columns_of(None, orders), "sort")
-    await _refuse_unknown(driver, experiment, columns, "column")
+    await _refuse_unknown(driver, query, columns_of(filter_), "filter")
+    await _refuse_unknown(driver, query, columns_of(None, orders), "sort")
+    await _refuse_unknown(driver, query, columns, "column")
     return Reading(search, filter_, orders, columns)
 
 
@@ -119,33 +129,50 @@ class TableQueries:
     async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
         """The names that there are to filter, to sort and to show by, from a place on."""
         async with self._units.tenant(ask.tenant) as unit:
-            names = (await _known(Driver.of(unit.connection), query.experiment_id))[query.first :]
+            names = (await _known(Driver.of(unit.connection), query))[query.first :]
         count = _fitting([(name,) for name in names])
         more = query.first + count if count < len(names) else None
         return KnownColumns(columns=tuple(names[:count]), next=more)
 
 
-async def _refuse_unknown(driver: Driver, experiment: UUID, columns: Iterable[Column], place: str) -> None:
-    """Whoever mistypes a name should hear so, and not be shown an empty table."""
+async def _refuse_unknown(
+    driver: Driver, query: GetTable | ExportTable, columns: Iterable[Column], place: str
+) -> None:
+    """Refuse a mistyped name instead of showing an empty table. What the config declares may be absent from every trial so far."""
     for column in dict.fromkeys(columns):
-        if await trial_columns.is_known(driver, experiment, column):
+        if _is_declared(column, query.declared):
+            continue
+        if await trial_columns.is_known(driver, query.experiment_id, column):
             continue
         what = "metric" if isinstance(column, Metric) else "hyperparameter"
         prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
-        known = [name for name in await _known(driver, experiment) if name.startswith(prefix)]
+        known = [name for name in await _known(driver, query) if name.startswith(prefix)]
         if known:
             name = metric_name(*column.key) if isinstance(column, Metric) else name_of(column)
             raise unknown(name, known[:COMPARED], what, place)
 
 
-async def _known(driver: Driver, experiment: UUID) -> list[str]:
-    paths = await trial_columns.load_hyperparameters(driver, experiment)
-    metrics = await trial_columns.load_metric_keys(driver, experiment)
+def _is_declared(column: Column, declared: DeclaredColumns) -> bool:
+    match column:
+        case Metric(group, name):
+            return group == "validation" and name in declared.validation_metrics
+        case Hyperparameter(path):
+            # A group of hyperparameters has a cell too: all that it holds.
+            return any(one[: len(path)] == path for one in declared.hyperparameters)
+        case _:
+            return False
+
+
+async def _known(driver: Driver, query: GetTable | GetColumns | ExportTable) -> list[str]:
+    """All names: what trials have, and what the config declares."""
+    paths = await trial_columns.load_hyperparameters(driver, query.experiment_id)
+    metrics = await trial_columns.load_metric_keys(driver, query.experiment_id)
+    expected = [("validation", name) for name in query.declared.validation_metrics]
     return [
         *FACTS,
         "best",
-        *(name_of(Hyperparameter(path)) for path in paths),
-        *(metric_name(*key) for key in metrics),
+        *(name_of(Hyperparameter(path)) for path in sorted({*paths, *query.declared.hyperparameters})),
+        *(metric_name(*key) for key in sorted({*metrics, *expected})),
     ]
 
 

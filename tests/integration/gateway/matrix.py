@@ -48,7 +48,7 @@ WITHIN = {
 OF_THE_SITE = {"pool", "worker", "instance"}
 """Machines and pools belong to no tenant."""
 WORDS = {
-    "actor", "add", "add_tags", "address", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
+    "actor", "add", "add_tags", "address", "after", "code_files", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
     "reason", "reference", "remove", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
     "kinds", "since", "until", "zones",

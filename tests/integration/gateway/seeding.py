@@ -23,7 +23,7 @@ from tests.support.waiting import eventually
 
 CONFIG = """\
 name: seeded
-entrypoint: python3 train.py
+entrypoint: python3 -m train
 hyperparameters: {lr: 0.1}
 searcher: {name: single, metric: loss}
 """

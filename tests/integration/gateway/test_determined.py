@@ -15,7 +15,7 @@ from tests.support.waiting import eventually
 
 CONFIG = """
 name: from determined
-entrypoint: python3 train.py
+entrypoint: python3 -m train
 data: {path: /data, secrets: {token: s3cr3t-data}}
 environment: {image: determinedai/environments, registry_auth: {username: u, password: s3cr3t-pass}}
 checkpoint_storage: {type: s3, bucket: b, secret_key: s3cr3t-key, save_trial_best: 2}

@@ -21,7 +21,7 @@ from tests.support.waiting import eventually
 
 CONFIG = """\
 name: digits
-entrypoint: python3 train.py
+entrypoint: python3 -m train
 hyperparameters:
   lr: {type: log, base: 10, minval: -4, maxval: -1}
 searcher: {name: random, metric: accuracy, smaller_is_better: false, max_trials: 4}

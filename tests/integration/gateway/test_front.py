@@ -15,7 +15,7 @@ from tests.integration.gateway.conftest import Gateway, Others
 from tests.support.waiting import eventually
 
 CONFIG = """\
-entrypoint: python3 train.py
+entrypoint: python3 -m train
 hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}
 searcher:
   name: random

@@ -16,7 +16,7 @@ from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.conftest import Gateway, Others
 
 CONFIG: dict[str, Any] = {
-    "entrypoint": "python3 train.py",
+    "entrypoint": "python3 -m train",
     "hyperparameters": {"lr": {"type": "double", "minval": 0, "maxval": 1}},
     "searcher": {"name": "random", "metric": "loss", "max_trials": 3},
 }

@@ -26,7 +26,7 @@ from tests.integration.gateway.test_experiments import create
 from tests.support.waiting import PATIENCE_S
 
 CUSTOM = """\
-entrypoint: python3 train.py
+entrypoint: python3 -m train
 hyperparameters: {lr: {type: log, base: 10, minval: -4, maxval: -1}}
 searcher: {name: custom, metric: loss}
 """

@@ -18,7 +18,7 @@ from tests.support.waiting import eventually
 
 CONFIG: dict[str, Any] = {
     "name": "again",
-    "entrypoint": "python3 train.py",
+    "entrypoint": "python3 -m train",
     "searcher": {"name": "single", "metric": "loss"},
 }
 

@@ -61,6 +61,8 @@ async def test_a_table_comes_in_pages_that_only_we_can_turn(
     assert (forged.status_code, forged.json()["code"]) == (400, "cursor_invalid")
     assert columns["columns"] == ["number", "hparams.lr"]
     assert asked[1].after == ("0.5", "2") and asked[0].after is None
+    assert asked[0].declared.metric == experiment["metric"]
+    assert asked[0].declared.validation_metrics == ("accuracy", "size", "latency_ms")
     assert (asked[1].filter, asked[1].sort, asked[1].columns) == (
         "hparams.lr > 0",
         "best",

@@ -8,7 +8,8 @@ import pytest
 from muster.errors import Rejected
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import TrialChanged
-from shared.messages.tables import GetColumns, GetTable, TablePage
+from shared.messages.exports import ExportTable
+from shared.messages.tables import DeclaredColumns, GetColumns, GetTable, TablePage
 from tests.integration.registry.messages import report, validation, wanted
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
@@ -148,6 +149,64 @@ async def test_names_that_no_trial_has_are_told_from_those_there_are(
             await around.ask(question)
         assert (refused.value.code, refused.value.place) == ("unknown_name", place)
         assert hint in (refused.value.hint or "")
+
+
+DECLARED = DeclaredColumns(
+    metric="loss",
+    validation_metrics=("loss", "latency_ms"),
+    hyperparameters=(("lr",), ("optimizer", "beta")),
+)
+
+
+async def test_what_the_config_declares_is_empty_until_a_trial_reports_it(around: Platform) -> None:
+    runs = await _training(around)
+    for sort in ("best", "-metrics.validation.latency_ms.max", "hparams.optimizer.beta"):
+        page = await around.ask(
+            GetTable(
+                experiment_id=runs[0].experiment,
+                sort=sort,
+                columns=("best", "metrics.validation.latency_ms", "hparams.optimizer"),
+                declared=DECLARED,
+            )
+        )
+        assert [(row.number, row.cells) for row in page.rows] == [(0, (None,) * 3), (1, (None,) * 3)]
+    known = await around.ask(GetColumns(experiment_id=runs[0].experiment, declared=DECLARED))
+    assert {"metrics.validation.loss", "metrics.training.loss", "hparams.optimizer.beta"} <= set(
+        known.columns
+    )
+    await around.reports(runs[1], 2, [validation(1, 20, loss=0.5)])
+    question = GetTable(experiment_id=runs[0].experiment, sort="best", columns=("best",), declared=DECLARED)
+    assert [row.number for row in (await around.ask(question)).rows] == [1, 0]
+
+
+async def test_what_is_neither_declared_nor_reported_is_refused_with_what_there_is(around: Platform) -> None:
+    runs = await _training(around)
+    unheard = ExperimentId(new_id(CLOCK))
+    for experiment, there in ((runs[0].experiment, "metrics.training.loss, "), (unheard, "")):
+        asked = {"experiment_id": experiment, "sort": "metrics.validation.los", "declared": DECLARED}
+        for question in (GetTable(**asked), ExportTable(**asked)):
+            with pytest.raises(Rejected) as refused:
+                await around.ask(question)
+            assert (refused.value.code, refused.value.place) == ("unknown_name", "sort")
+            assert "'metrics.validation.los', and its config does not declare it" in str(refused.value)
+            assert refused.value.hint == (
+                f"did you mean 'metrics.validation.loss'? there are: {there}metrics.validation.latency_ms, metrics.validation.loss"
+            )
+
+
+async def _training(around: Platform) -> list[Run]:
+    """Two trials of an experiment that have reported training metrics, and no validation."""
+    experiment = ExperimentId(new_id(CLOCK))
+    runs = [around.scheduler.grant(experiment=experiment) for _ in range(2)]
+    for number, run in enumerate(runs):
+        await around.publish("searcher", wanted(run, trial_number=number, metric="loss"))
+        await around.reports(run, 1, [report(10, group="training", loss=1.0)])
+
+    async def are_known() -> bool:
+        return len((await around.ask(GetTable(experiment_id=experiment))).rows) == len(runs)
+
+    await eventually(are_known)
+    return runs
 
 
 async def test_what_is_no_finite_number_is_told_from_what_is_not_there(

@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import os
+import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tests.support.waiting import eventually
 from worker.preparing import environments, steps
 from worker.preparing.environments import Environments, Wish, installing_environment
 
+TORCH = version("torch")
 USES = """
 import sys, muster, numpy
 import wheelhouse
@@ -32,22 +35,26 @@ exit $(cat exit-code 2>/dev/null || echo 0)
 """
 
 
-def wheel_in(folder: Path, content: dict[str, str]) -> Path:
+def wheel_in(
+    folder: Path, content: dict[str, str], name: str = "wheelhouse", version: str = "1.0", needs: str = ""
+) -> Path:
     """A folder with one small wheel, as an index that needs no network."""
     folder.mkdir(exist_ok=True)
+    about = f"{name}-{version}.dist-info"
+    requires = f"Requires-Dist: {needs}\n" if needs else ""
     files = {
         **content,
-        "wheelhouse-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: wheelhouse\nVersion: 1.0\n",
-        "wheelhouse-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = ""
-    for name, text in files.items():
+    for path, text in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        record += f"{name},sha256={digest},{len(text)}\n"
-    record += "wheelhouse-1.0.dist-info/RECORD,,\n"
-    with zipfile.ZipFile(folder / "wheelhouse-1.0-py3-none-any.whl", "w") as packed:
-        for name, text in {**files, "wheelhouse-1.0.dist-info/RECORD": record}.items():
-            packed.writestr(name, text)
+        record += f"{path},sha256={digest},{len(text)}\n"
+    record += f"{about}/RECORD,,\n"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as packed:
+        for path, text in {**files, f"{about}/RECORD": record}.items():
+            packed.writestr(path, text)
     return folder
 
 
@@ -95,6 +102,61 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
     assert "absent.txt of the experiment's code cannot be read" in (without.reason or "")
+
+
+async def installed(tmp_path: Path, requirements: str) -> Path:
+    """An environment with what a requirements file names of the wheels in `wheels`."""
+    code, root, wheels = tmp_path / "code", tmp_path / "environments", tmp_path / "wheels"
+    for folder in (code, root):
+        folder.mkdir(exist_ok=True)
+    (code / "requirements.txt").write_text(f"--no-index\n--find-links {wheels}\n{requirements}\n")
+    # What this machine's own pip.conf says would be in the way.
+    variables = installing_environment({**os.environ, "PIP_CONFIG_FILE": os.devnull})
+    made = Environments(root, None, variables, "torch")
+    name = await made.make(Wish(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None)
+    return root / name / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+
+
+async def test_the_platforms_torch_is_not_replaced(tmp_path: Path) -> None:
+    """As torchvision did: its newest version needs a torch of gigabytes, an older one goes with the torch that is there."""
+    there = TORCH.partition("+")[0]
+    wheels = wheel_in(tmp_path / "wheels", {"torch/__init__.py": "OTHER = True\n"}, "torch", "99.1")
+    wheel_in(wheels, {"vision.py": "OLD = False\n"}, "vision", "2.0", "torch==99.1")
+    wheel_in(wheels, {"vision.py": "OLD = True\n"}, "vision", "1.0", f"torch=={there}")
+    packages = await installed(tmp_path, "vision")
+    assert (packages / "vision.py").read_text() == "OLD = True\n"
+    assert not (packages / "torch").exists(), "the platform's own is imported"
+
+
+@pytest.mark.parametrize(
+    ("requirements", "told"),
+    [
+        (
+            "torch==99.1",
+            f"requirements.txt asks for torch==99.1, and the platform's environment has torch {TORCH} (leave torch out",
+        ),
+        (
+            "vision",
+            f"leads to vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (name a version of vision",
+        ),
+        ("numpy<2", f"asks for numpy<2, and the platform's environment has numpy {version('numpy')}"),
+        (
+            "sympy==0.1",
+            f"asks for sympy==0.1, and torch {TORCH} of the platform's environment needs sympy>=",
+        ),
+    ],
+)
+async def test_what_would_replace_the_platforms_packages_is_named(
+    tmp_path: Path, requirements: str, told: str
+) -> None:
+    wheels = wheel_in(tmp_path / "wheels", {"torch/__init__.py": ""}, "torch", "99.1")
+    wheel_in(wheels, {"vision.py": ""}, "vision", "2.0", "torch==99.1")
+    wheel_in(wheels, {"numpy/__init__.py": ""}, "numpy", "1.0")
+    wheel_in(wheels, {"sympy.py": ""}, "sympy", "0.1")
+    with pytest.raises(Rejected) as refused:
+        await installed(tmp_path, requirements)
+    assert refused.value.code == "requirements_conflict"
+    assert told in str(refused.value)
 
 
 async def build(tmp_path: Path, backend: str, said: list[str]) -> str:

@@ -13,7 +13,7 @@ async def test_code_is_looked_up_until_it_is_there_and_never_for_another_tenant(
         async def load() -> int | None:
             return stored.pop(tenant, None)
 
-        return await sizes.of(tenant, "hash", load)
+        return await sizes.of(tenant, "hash", "entrypoint", load)
 
     assert await size_of(OTHER) is None
     assert await size_of(DEFAULT_TENANT) == 5

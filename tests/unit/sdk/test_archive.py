@@ -70,6 +70,114 @@ def test_ignore_file(tmp_path: Path) -> None:
     assert pack(folder).files == (".musterignore", "run.sh", "train.py")
 
 
+def _holding(root: Path, *names: str) -> Path:
+    folder = root / "code"
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    return folder
+
+
+SECRETS = (
+    ".env", "conf/.env.local", "tls/server.pem", "deep/id_rsa", ".aws/credentials", ".netrc", "credentials-prod.json",
+    ".git/config", ".muster/client.json", ".config/google-chrome/Default/Cookies", "keys/site.key",
+)  # fmt: skip
+
+
+def test_likely_secrets_stay_out_and_are_named(tmp_path: Path) -> None:
+    folder = _holding(tmp_path, "train.py", ".env.example", "environment.py", *SECRETS)
+    archive = pack(folder)
+    assert archive.files == (".env.example", "environment.py", "train.py")
+    assert archive.secrets == (
+        ".aws/", ".config/google-chrome/", ".env", ".git/", ".muster/", ".netrc", "conf/.env.local",
+        "credentials-prod.json", "deep/id_rsa", "keys/site.key", "tls/server.pem",
+    )  # fmt: skip
+    (folder / ".musterignore").write_text("!.env\n!*.pem\n")
+    assert {".env", "tls/server.pem"} <= set(pack(folder).files)
+    assert "conf/.env.local" in pack(folder).secrets
+
+
+def test_a_browsers_profile_and_a_platforms_folder_stay_out_whatever_their_names(tmp_path: Path) -> None:
+    profile = (
+        "shots/session/Local State",
+        "shots/session/Default/History",
+        "fox/cookies.sqlite",
+        "fox/a.txt",
+    )
+    home = ("platform/client.json", "platform/secrets/admin-token", "platform/x")
+    folder = _holding(tmp_path, "train.py", "client.json", "shots/one.png", *profile, *home)
+    archive = pack(folder)
+    assert archive.files == ("client.json", "shots/one.png", "train.py")
+    assert archive.secrets == ("fox/", "platform/", "shots/session/")
+    (folder / ".musterignore").write_text("!fox/\n")
+    assert "fox/a.txt" in pack(folder).files
+
+
+def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
+    names = (
+        "a.csv",
+        "data/b.csv",
+        "data/raw/c.csv",
+        "out/x",
+        "sub/out/x",
+        "sub/deep/keep.log",
+        "sub/y.log",
+        "t.py",
+    )
+    folder = _holding(tmp_path, *names)
+    (folder / ".gitignore").write_text("# results\n/out\ndata/*.csv\n\n*.log\n!keep.log\n")
+    (folder / "sub" / ".gitignore").write_text("/deep\n")
+    archive = pack(folder)
+    assert archive.files == (".gitignore", "a.csv", "data/raw/c.csv", "sub/.gitignore", "sub/out/x", "t.py")
+    assert (archive.ignored, archive.ignore_file) == (
+        ("data/b.csv", "out/", "sub/deep/", "sub/y.log"),
+        ".gitignore",
+    )
+    (folder / "sub" / ".gitignore").unlink()
+    assert "sub/deep/keep.log" in pack(folder).files
+    (folder / ".musterignore").write_text("sub\n")
+    assert pack(folder).files == (
+        ".gitignore",
+        ".musterignore",
+        "a.csv",
+        "data/b.csv",
+        "data/raw/c.csv",
+        "out/x",
+        "t.py",
+    )
+    assert pack(folder).ignore_file == ".musterignore"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "out"),
+    [
+        ("**/b", ["a/b", "a/c/b", "b"]),
+        ("a/**", ["a/b", "a/c/b"]),
+        ("a/**/b", ["a/b", "a/c/b"]),
+        ("/b", ["b"]),
+        ("[!a]", ["a/b", "a/c/b", "b"]),
+        ("?/b", ["a/b"]),
+        ("a/*/b", ["a/c/b"]),
+        ("b/", []),
+        ("[z-a]", []),
+        ("[", []),
+        ("\\#d", ["#d"]),
+    ],
+)
+def test_patterns_are_those_of_gitignore(tmp_path: Path, pattern: str, out: list[str]) -> None:
+    names = ["#d", "a/b", "a/c/b", "b"]
+    folder = _holding(tmp_path, *names)
+    (folder / ".musterignore").write_text(pattern)
+    assert [name for name in names if name not in pack(folder).files] == out
+
+
+def test_what_is_largest_is_told(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    assert pack(folder).largest == ("pkg/deep/ä.txt", 1000)
+    (tmp_path / "empty").mkdir()
+    assert pack(tmp_path / "empty").largest is None
+
+
 def test_a_link_in_the_folder_is_refused_by_name(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     (folder / "data").symlink_to("/etc")

@@ -1,5 +1,6 @@
 """The command line as a person meets it: what it prints, where, and how it ends."""
 
+import io
 import json
 import subprocess
 import sys
@@ -12,12 +13,58 @@ import pytest
 import muster.client
 from muster.cli.app import ORDER, app
 from muster.cli.plugins import KNOWN_HELP
-from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Shell
+from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Ended, Shell
 
 
 def test_create_sends_the_text_as_it_is_and_says_the_number(shell: Shell, project: Path) -> None:
     ended = shell("experiment", "create", str(project / "config.yaml"))
     assert ended.code == 0 and "experiment 31" in ended.err and ended.out == ""
+    assert shell.sent("POST", "/v1/experiments") == {"config_yaml": CONFIG, "code_sha256": "a" * 64}
+
+
+def test_create_shows_what_is_sent_and_what_stays_out(shell: Shell, project: Path) -> None:
+    (project / "weights.bin").write_bytes(b"x" * 3 * 2**20)
+    (project / ".env").write_text("TOKEN=1")
+    (project / ".gitignore").write_text("data\n")
+    (project / "data").mkdir()
+    ended = shell("experiment", "create", str(project / "config.yaml"))
+    assert ended.code == 0
+    shown, ignored, secrets, _ = ended.err.splitlines()
+    assert shown.startswith("code: 4 files, 3.0 MiB (") and shown.endswith(
+        "; the largest is weights.bin, 3.0 MiB"
+    )
+    assert ignored == "left out by .gitignore: data/ (a .musterignore replaces it)"
+    assert secrets == (
+        "left out as version control or likely secrets: .env (to send one, add a line such as !.env to .gitignore)"
+    )
+
+
+def test_code_without_the_script_is_refused_before_anything_is_sent(shell: Shell, project: Path) -> None:
+    (project / "train.py").rename(project / "fit.py")
+    ended = shell("experiment", "create", str(project / "config.yaml"))
+    assert ended.code == 3 and not shell.requests
+    assert "runs train.py, and the code does not hold it; it holds 2 files: config.yaml, fit.py" in ended.err
+
+
+def test_a_config_from_standard_input_sends_only_a_folder_that_is_named(
+    shell: Shell, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def piped(text: str, *arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return shell("experiment", "create", "-", *arguments)
+
+    monkeypatch.chdir(project)
+    ended = piped(CONFIG)
+    assert ended.code == 3 and not shell.requests
+    assert "no code folder is named: name the folder (`muster experiment create - .`" in ended.err
+    assert piped(CONFIG, "--no-code").code == 3, "there is no train.py"
+    assert piped(CONFIG, ".", "--no-code").code == 2
+    assert not shell.requests
+    bare = CONFIG.replace("python3 train.py", "sleep 5")
+    assert piped(bare, "--no-code").code == 0
+    assert shell.sent("POST", "/v1/experiments") == {"config_yaml": bare}
+    shell.requests.clear()
+    assert piped(CONFIG, ".").code == 0
     assert shell.sent("POST", "/v1/experiments") == {"config_yaml": CONFIG, "code_sha256": "a" * 64}
 
 

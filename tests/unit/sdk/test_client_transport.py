@@ -1,6 +1,7 @@
 """The client's one exchange: what is retried, what is raised, what is sent."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -68,6 +69,19 @@ def test_what_json_does_not_know_is_refused_where_it_stands(value: Any, code: st
         gateway.client().experiments.create({"hyperparameters": {"net": {"widths": [8, value]}}})
     assert (caught.value.code, caught.value.place) == (code, "config.hyperparameters.net.widths[1]")
     assert not gateway.requests
+
+
+@pytest.mark.parametrize(
+    "config", ["entrypoint: python3 train.py\n", {"entrypoint": ["python3", "train.py"]}]
+)
+def test_a_folder_without_the_entrypoints_script_is_refused_before_it_is_sent(
+    tmp_path: Path, config: Any
+) -> None:
+    (tmp_path / "fit.py").write_text("")
+    gateway = Gateway(httpx.Response(200, json=MODEL))
+    with pytest.raises(Rejected, match=r"runs train\.py, and the code .* holds 1 file: fit\.py") as caught:
+        gateway.client().experiments.create(config, tmp_path)
+    assert caught.value.code == "entrypoint_missing" and not gateway.requests
 
 
 def test_who_has_no_token_yet_sends_no_empty_one() -> None:

@@ -44,7 +44,7 @@ export function BestCard({ experiment, best }: { experiment: ExperimentDetail; b
           </Link>
         </>
       ) : (
-        <p className="muted">No trial has a validation yet.</p>
+        <p className="muted">{experiment.final ? "No trial has a validation." : "No trial has a validation yet."}</p>
       )}
     </Card>
   );

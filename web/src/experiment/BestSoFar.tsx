@@ -20,7 +20,7 @@ export function BestSoFar({ experiment, rows }: { experiment: ExperimentDetail; 
       {stairs && stairs.x.length > 0 ? (
         <CurveChart label="best so far" curves={curves} height={220} xName="after" formatX={formatDuration} strong="best" />
       ) : (
-        <p className={`${css.noCurves} muted`}>It begins when the first trial has ended.</p>
+        <p className={`${css.noCurves} muted`}>{experiment.final ? "No trial ended with a validation." : "It begins when the first trial has ended."}</p>
       )}
     </Card>
   );

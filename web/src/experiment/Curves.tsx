@@ -52,7 +52,7 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
       {found.error ? <Complaint error={found.error} /> : null}
       {curves.length === 0 ? (
         <div className={css.noCurves}>
-          {isPending || found.isPending ? <Loading rows={7} label="loading the curves" /> : <p className="muted">No trial has reported {metric.name} yet. Its curve appears here with the first report.</p>}
+          {isPending || found.isPending ? <Loading rows={7} label="loading the curves" /> : <p className="muted">{experiment.final ? `No trial reported ${metric.name} before the experiment ended.` : `No trial has reported ${metric.name} yet. Its curve appears here with the first report.`}</p>}
         </div>
       ) : (
         <CurveChart

@@ -13,8 +13,7 @@ import { toast } from "@/parts/Toast";
 import { CodePicker } from "./CodePicker";
 import { completeConfig } from "@/training/completing";
 import css from "./Create.module.css";
-import { isOnlyUnknown, markOf, STARTER, useCreate, useForked, usePlan, useSettled, type Supposed } from "./creating";
-import type { Packed } from "./pack";
+import { codeOfForked, isOfCode, isOnlyUnknown, markOf, STARTER, useCreate, useForked, usePlan, useSettled, type Code, type Supposed } from "./creating";
 import { PlanPanel } from "./PlanPanel";
 
 const CodeEditor = lazy(() => import("@/parts/CodeEditor"));
@@ -37,10 +36,10 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
   const navigate = useNavigate();
   const [config, setConfig] = useState(() => textOf(forked));
   const [template, setTemplate] = useState<string | null>(null);
-  const [code, setCode] = useState<Packed | null>(null);
+  const [code, setCode] = useState<Code | null>(() => codeOfForked(forked));
   const [supposed, setSupposed] = useState<Supposed>({ steps: null, stepS: null });
   const settled = useSettled(config);
-  const plan = usePlan(settled, template, code?.sha256 ?? forked?.code_sha256 ?? null, useSettled(supposed));
+  const plan = usePlan(settled, template, code, useSettled(supposed));
   const problem = plan.error ? asProblem(plan.error) : null;
   const marks = useMemo(() => {
     const mark = problem && markOf(problem);
@@ -79,7 +78,7 @@ function Create({ forked }: { forked: ExperimentDetail | undefined }) {
         <aside className={css.side}>
           {create.error && <Complaint error={create.error} />}
           <PlanPanel plan={plan.data} error={plan.error} isBusy={plan.isFetching || settled !== config} supposed={supposed} onSupposed={setSupposed} />
-          <CodePicker code={code} onCode={setCode} forked={forked?.code_sha256 ? forked.number : undefined} />
+          <CodePicker code={code} onCode={setCode} missing={problem && isOfCode(problem) ? problem : null} />
         </aside>
       </div>
     </Page>

@@ -1,10 +1,10 @@
-import { asProblem } from "@/api/problem";
+import { asProblem, type Problem } from "@/api/problem";
 import type { Plan, PlanRange } from "@/api/types";
 import { formatDuration, formatMoney, formatNumber } from "@/parts/format";
 import { Icon } from "@/parts/Icon";
 import { Complaint } from "@/parts/Notes";
 import css from "./Create.module.css";
-import { isOnlyUnknown, type Supposed } from "./creating";
+import { isOfCode, isOnlyUnknown, type Supposed } from "./creating";
 
 interface PlanPanelProps {
   plan: Plan | undefined;
@@ -24,7 +24,8 @@ export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPan
         <h2>Plan</h2>
         <Verdict problem={problem} isUnknown={isUnknown} isBusy={isBusy} />
       </header>
-      {problem !== null && !isUnknown && <Complaint error={problem} />}
+      {problem !== null && !isUnknown && !isOfCode(problem) && <Complaint error={problem} />}
+      {problem !== null && isOfCode(problem) && <p className={css.note}>The plan follows once the code holds what the entrypoint runs.</p>}
       {isUnknown && <p className={css.note}>{problem?.message}. Suppose something below, or create it: the first trials will show.</p>}
       {plan && problem === null && <Figures plan={plan} />}
       <div className={css.suppose}>
@@ -36,8 +37,9 @@ export function PlanPanel({ plan, error, isBusy, supposed, onSupposed }: PlanPan
   );
 }
 
-function Verdict({ problem, isUnknown, isBusy }: { problem: unknown; isUnknown: boolean; isBusy: boolean }) {
+function Verdict({ problem, isUnknown, isBusy }: { problem: Problem | null; isUnknown: boolean; isBusy: boolean }) {
   if (isBusy) return <span className={css.checking}>checking …</span>;
+  if (problem && isOfCode(problem)) return <span className={css.lacking}>code is missing</span>;
   if (problem && !isUnknown) return <span className={css.bad}>refused</span>;
   return (
     <span className={css.good}>

@@ -28,6 +28,23 @@ resources:
   slots_per_trial: 1
 `;
 
+/** What is sent with the config: packed here, or stored with an earlier experiment. */
+export type Code = { packed: Packed } | { experiment: number; sha256: string };
+
+/** The code that a fork begins with: that of the forked experiment. */
+export function codeOfForked(forked: ExperimentDetail | undefined): Code | null {
+  return forked?.code_sha256 ? { experiment: forked.number, sha256: forked.code_sha256 } : null;
+}
+
+export function hashOf(code: Code | null): string | null {
+  return code === null ? null : "packed" in code ? code.packed.sha256 : code.sha256;
+}
+
+/** True for a problem that other code would solve. */
+export function isOfCode(problem: Problem): boolean {
+  return problem.code === "entrypoint_missing";
+}
+
 /** What is supposed of the trials where nobody can know it yet. */
 export interface Supposed {
   steps: number | null;
@@ -35,6 +52,8 @@ export interface Supposed {
 }
 
 const TYPING_MS = 600;
+/** So many paths a plan takes (`code_files`). */
+const MOST_PATHS = 1000;
 /** How often the search is played for a look beside the text; `muster plan` plays it more often. */
 const FUTURES = 10;
 const NOT_OF_THE_CONFIG = new Set(["plan_unknown", "missing_key"]);
@@ -49,15 +68,19 @@ export function useSettled<Value>(value: Value): Value {
   return settled;
 }
 
-/** Checks the config and plays its search: nothing is submitted. */
-export function usePlan(config: string, template: string | null, code: string | null, supposed: Supposed) {
+/** Checks the config with its code and plays its search: nothing is submitted. */
+export function usePlan(config: string, template: string | null, code: Code | null, supposed: Supposed) {
+  const sha256 = hashOf(code);
+  const files = code && "packed" in code ? code.packed.files : [];
   return useQuery({
-    queryKey: ["plan", config, template, code, supposed],
+    queryKey: ["plan", config, template, sha256, supposed],
     queryFn: ({ signal }) =>
       ask(
         api.POST("/v1/plans", {
           body: {
-            ...{ config_yaml: config, template, code_sha256: code, steps: supposed.steps, step_s: supposed.stepS },
+            ...{ config_yaml: config, template, steps: supposed.steps, step_s: supposed.stepS },
+            // Of more the paths are no part of a request: the gateway checks such code when the experiment is created.
+            ...{ code_sha256: sha256, code_files: files.length > MOST_PATHS ? [] : files, check_code: files.length <= MOST_PATHS },
             ...{ config: null, cluster: null, pool: null, price_per_slot_hour: null, futures: FUTURES, whole: false },
           },
           signal,
@@ -96,7 +119,7 @@ export function useForked(fork: string | undefined) {
 interface Wish {
   config: string;
   template: string | null;
-  code: Packed | null;
+  code: Code | null;
   forked: ExperimentDetail | undefined;
   /** Of this wish: repeated, it makes no second experiment. */
   key: string;
@@ -106,13 +129,13 @@ interface Wish {
 export function useCreate(onDone: (made: ExperimentDetail) => void) {
   return useMutation({
     mutationFn: async (wish: Wish) => {
-      if (wish.code) await send(wish.code);
+      if (wish.code && "packed" in wish.code) await send(wish.code.packed);
       const header = { "Idempotency-Key": wish.key };
-      if (wish.forked && !wish.code) {
+      const code = hashOf(wish.code);
+      if (wish.forked && code === (wish.forked.code_sha256 ?? null)) {
         const body = { overrides: overridesOf(wish.forked, wish.config), name: null, labels: [] };
         return ask(api.POST("/v1/experiments/{experiment}/fork", { params: { path: { experiment: String(wish.forked.number) }, header }, body }));
       }
-      const code = wish.code?.sha256 ?? null;
       const body = { config_yaml: wish.config, config: null, code_sha256: code, template: wish.template, name: null, labels: [] };
       return ask(api.POST("/v1/experiments", { params: { header }, body }));
     },

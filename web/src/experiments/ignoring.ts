@@ -1,43 +1,86 @@
-/** Patterns of `.musterignore`, as the command line reads them. Pure. */
+/** What of a folder is not sent, as the command line has it (`sdk/muster/archive/_ignore.py`): caches, likely secrets, and what an ignore file names. Pure. */
 
-/** Left out of every archive. */
-const ALWAYS = [".git", ".hg", ".svn", "__pycache__", "*.pyc", ".venv", ".muster", ".DS_Store", ".ipynb_checkpoints"];
+export const IGNORE_FILES = [".musterignore", ".detignore"];
+/** Used where the folder has none of the others; those of folders below hold for these. */
+export const GIT_IGNORE = ".gitignore";
+export const CACHES = ["__pycache__", "*.pyc", ".venv", ".DS_Store", ".ipynb_checkpoints"];
+export const SECRETS = [
+  ...[".git", ".hg", ".svn", ".muster", ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", ".envrc"],
+  ...["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"],
+  ...[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", "**/.config/gcloud", ".netrc", "_netrc", ".pgpass", ".pypirc", ".npmrc"],
+  ...[".git-credentials", ".htpasswd", "credentials*.json", "client_secret*.json", "service_account*.json", "service-account*.json"],
+  ...["application_default_credentials.json", "kaggle.json", "storage_state*.json", "storageState*.json", ".mozilla"],
+  ...["**/.config/google-chrome", "**/.config/chromium", ".bash_history", ".zsh_history", ".python_history"],
+];
+/** A folder that holds all of one of these is a browser's profile, or a platform's own folder. */
+export const MARKS = [["Local State"], ["Login Data"], ["cookies.sqlite"], ["client.json", "secrets"]];
 
-/** The patterns of a file, behind those that always hold. */
-export function readPatterns(text: string): string[] {
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  return [...ALWAYS, ...lines.filter((line) => line !== "" && !line.startsWith("#"))];
+export type Reason = "cache" | "secret" | "file";
+
+export interface Rule {
+  pattern: RegExp;
+  takesIn: boolean;
+  isForFolders: boolean;
+  reason: Reason;
+  /** The folder of its file: empty, or with a slash at its end. */
+  base: string;
 }
 
-/** True for a file that a pattern leaves out, or that stands in a folder that one does. */
-export function isIgnored(name: string, patterns: readonly string[]): boolean {
+/** The rules of an ignore file's lines; `!` takes in again. */
+export function readRules(lines: readonly string[], reason: Reason, base = ""): Rule[] {
+  return lines.filter((line) => line.trim() !== "" && !line.startsWith("#")).map((line) => ruleOf(line.trim(), reason, base));
+}
+
+export const USUAL = [...readRules(CACHES, "cache"), ...readRules(SECRETS, "secret")];
+
+export interface LeftOut {
+  /** At which it was met; a folder ends with a slash. */
+  path: string;
+  reason: Reason;
+}
+
+/** Why a file stays out: by the last rule that speaks of it, or of the outermost folder that stays out; null where it is sent. */
+export function leftOut(name: string, rules: readonly Rule[], isPrivate: (folder: string) => boolean): LeftOut | null {
   const parts = name.split("/");
-  return parts.some((_, at) => isOut(parts.slice(0, at + 1).join("/"), at < parts.length - 1, patterns));
-}
-
-function isOut(name: string, isFolder: boolean, patterns: readonly string[]): boolean {
-  let isLeftOut = false;
-  for (const pattern of patterns) {
-    const takesIn = pattern.startsWith("!");
-    let wanted = pattern.replace(/^!+/, "");
-    if (wanted.endsWith("/") && !isFolder) continue;
-    wanted = wanted.replace(/\/+$/, "");
-    wanted = wanted.includes("/") ? wanted.replace(/^\/+/, "") : wanted;
-    const subject = wanted.includes("/") ? name : (name.split("/").at(-1) ?? name);
-    if (matches(subject, wanted)) isLeftOut = !takesIn;
+  for (let count = 1; count <= parts.length; count++) {
+    const path = parts.slice(0, count).join("/");
+    const isFolder = count < parts.length;
+    const rule = rules.findLast((one) => path.startsWith(one.base) && (isFolder || !one.isForFolders) && one.pattern.test(path.slice(one.base.length)));
+    const reason = rule ? (rule.takesIn ? null : rule.reason) : isFolder && isPrivate(path) ? "secret" : null;
+    if (reason) return { path: isFolder ? `${path}/` : path, reason };
   }
-  return isLeftOut;
+  return null;
 }
 
-/** `*`, `?` and `[…]` as Python's fnmatch has them: a star passes over slashes too. */
-function matches(subject: string, pattern: string): boolean {
-  const written = pattern.replace(/\[(!?)([^\]]+)\]|[.+^${}()|\\[\]*?]/g, (sign, negated: string | undefined, set: string | undefined) => {
-    if (set !== undefined) return `[${negated ? "^" : ""}${set.replaceAll("\\", "\\\\")}]`;
-    return sign === "*" ? "[^]*" : sign === "?" ? "[^]" : `\\${sign}`;
+/** Tells the folders that `MARKS` marks, of the files of a folder. */
+export function privateAmong(names: readonly string[]): (folder: string) => boolean {
+  const entries = new Map<string, Set<string>>();
+  for (const name of names) {
+    const parts = name.split("/");
+    for (let count = 1; count < parts.length; count++) {
+      const folder = parts.slice(0, count).join("/");
+      entries.set(folder, (entries.get(folder) ?? new Set()).add(parts[count] ?? ""));
+    }
+  }
+  return (folder) => MARKS.some((mark) => mark.every((one) => entries.get(folder)?.has(one)));
+}
+
+function ruleOf(line: string, reason: Reason, base: string): Rule {
+  const takesIn = line.startsWith("!");
+  const given = line.replace(/^!/, "").replace(/^\\/, "");
+  const pattern = given.replace(/\/+$/, "");
+  const start = pattern.includes("/") ? "" : "(?:.*/)?";
+  return { pattern: compiled(start, pattern.replace(/^\//, "")), takesIn, isForFolders: given.endsWith("/"), reason, base };
+}
+
+function compiled(start: string, pattern: string): RegExp {
+  const written = pattern.replace(/\*\*\/|\*\*|\[([!^]?)([^/]+?)\]|[.+^${}()|\\[\]*?/-]/g, (sign, negated: string | undefined, set: string | undefined) => {
+    if (set !== undefined) return `[${negated ? "^/" : ""}${set.replaceAll("\\", "\\\\")}]`;
+    return { "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]" }[sign] ?? `\\${sign}`;
   });
   try {
-    return new RegExp(`^${written}$`).test(subject);
+    return new RegExp(`^${start}(?:${written})$`, "s");
   } catch {
-    return false;
+    return new RegExp(`^${start}${pattern.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")}$`, "s");
   }
 }

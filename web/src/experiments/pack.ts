@@ -1,12 +1,13 @@
 /** A folder of code as the archive that the platform takes: a tar, zipped, under its SHA-256; as `muster` packs it. */
 import { Problem } from "@/api/problem";
-import { isIgnored, readPatterns } from "./ignoring";
+import { GIT_IGNORE, IGNORE_FILES, leftOut, privateAmong, readRules, USUAL, type LeftOut, type Rule } from "./ignoring";
 
 export interface Packed {
   content: Blob;
   sha256: string;
   files: string[];
   bytes: number;
+  leftOut: LeftOut[];
 }
 
 export interface SourceFile {
@@ -19,16 +20,40 @@ const BLOCK = 512;
 const MOST_BYTES = 512 * 1024 * 1024;
 const encoder = new TextEncoder();
 
-/** The chosen files of a folder, without its own name, and without what `.musterignore` names. */
-export async function sourcesOf(chosen: Iterable<File>): Promise<SourceFile[]> {
-  const all = [...chosen].map((file) => ({ name: file.webkitRelativePath.split("/").slice(1).join("/") || file.name, content: file }));
-  const rules = all.find((file) => file.name === ".musterignore") ?? all.find((file) => file.name === ".detignore");
-  const patterns = readPatterns(rules ? await rules.content.text() : "");
-  return all.filter((file) => !isIgnored(file.name, patterns)).sort((one, other) => (one.name < other.name ? -1 : 1));
+/** Files that are sent, and what stays here; each by its outermost folder, once. */
+export interface Sources {
+  files: SourceFile[];
+  leftOut: LeftOut[];
+}
+
+/** The chosen files of a folder, or single ones, without the folder's own name. */
+export function filesOf(chosen: Iterable<File>): SourceFile[] {
+  return [...chosen].map((file) => ({ name: file.webkitRelativePath.split("/").slice(1).join("/") || file.name, content: file }));
+}
+
+/** Parts the files from caches, likely secrets, and what `.musterignore` names (where it is not there, `.gitignore`). */
+export async function sourcesOf(all: readonly SourceFile[]): Promise<Sources> {
+  const rules = [...USUAL, ...(await rulesOf(all))];
+  const isPrivate = privateAmong(all.map(({ name }) => name));
+  const out = new Map<string, LeftOut>();
+  const files = all.filter((file) => {
+    const found = leftOut(file.name, rules, isPrivate);
+    if (found) out.set(found.path, found);
+    return !found;
+  });
+  return { files: files.sort((one, other) => (one.name < other.name ? -1 : 1)), leftOut: [...out.values()] };
+}
+
+async function rulesOf(all: readonly SourceFile[]): Promise<Rule[]> {
+  const own = IGNORE_FILES.flatMap((name) => all.filter((file) => file.name === name))[0];
+  // Those of inner folders come behind those of outer ones.
+  const git = all.filter(({ name }) => name.split("/").at(-1) === GIT_IGNORE).sort((one, other) => one.name.length - other.name.length);
+  const read = (own ? [own] : git).map(async ({ name, content }) => readRules((await content.text()).split(/\r?\n/), "file", name.slice(0, name.lastIndexOf("/") + 1)));
+  return (await Promise.all(read)).flat();
 }
 
 /** Raises Problem for a folder that is empty or too large, and where the browser may not hash (a page without encryption). */
-export async function pack(sources: readonly SourceFile[]): Promise<Packed> {
+export async function pack({ files: sources, leftOut }: Sources): Promise<Packed> {
   const bytes = sources.reduce((sum, { content }) => sum + content.size, 0);
   if (sources.length === 0) throw refused("code_missing", "the folder holds no file", "choose the folder of the model code");
   if (bytes > MOST_BYTES) throw refused("code_too_large", "the code is over 512 MiB", "name data and results in .musterignore");
@@ -39,7 +64,7 @@ export async function pack(sources: readonly SourceFile[]): Promise<Packed> {
   const content = await new Response(tar.stream().pipeThrough(new CompressionStream("gzip"))).blob();
   const digest = await crypto.subtle.digest("SHA-256", await content.arrayBuffer());
   const sha256 = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return { content, sha256, files: sources.map(({ name }) => name), bytes };
+  return { content, sha256, files: sources.map(({ name }) => name), bytes, leftOut };
 }
 
 async function entryOf({ name, content }: SourceFile): Promise<BlobPart[]> {

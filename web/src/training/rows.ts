@@ -17,7 +17,17 @@ export function isFinal(state: string | null): boolean {
 
 /** The metric's words in the API: `metrics.validation.accuracy`. */
 export function metricColumn(metric: Metric, stat: "last" | "last_step" | "best" | "min" | "max"): string {
-  return `metrics.${metric.group}.${metric.name}.${stat}`;
+  return ["metrics", quoted(metric.group), quoted(metric.name), stat].join(".");
+}
+
+/** A part of a column's name as the API reads it: in quotes unless it is plain. */
+function quoted(part: string): string {
+  return /^[A-Za-z_][\w/-]*$/.test(part) ? part : `"${part.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+/** The parts of a column's name, without quotes. */
+function partsOf(column: string): string[] {
+  return [...column.matchAll(/"((?:[^"\\]|\\.)*)"|[^."]+/g)].map(([whole, inner]) => (inner === undefined ? whole : inner.replace(/\\(.)/g, "$1")));
 }
 
 export interface Metric {
@@ -38,8 +48,8 @@ export function readMetric(word: string | undefined): Metric | null {
 /** The metrics among the names of columns, those of validation first. */
 export function metricsAmong(columns: readonly string[]): Metric[] {
   const found = columns.flatMap((column) => {
-    const [, group, name] = /^metrics\.([^.]+)\.(.+)$/.exec(column) ?? [];
-    return group && name ? [{ group, name }] : [];
+    const [first, group, ...name] = partsOf(column);
+    return first === "metrics" && group && name.length > 0 ? [{ group, name: name.join(".") }] : [];
   });
   const rank = ({ group }: Metric) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
   return found.sort((one, other) => rank(one) - rank(other) || metricWord(one).localeCompare(metricWord(other)));

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { admin, browser, context, expectOpenToAll, page, shot, signIn, signInByToken, TOKEN, URL } from "./browser";
+import { admin, browser, context, expectOpenToAll, open, page, shot, signIn, signInByToken, TOKEN, URL } from "./browser";
 
 const NASTY = "<img src=x onerror=alert(1)> {{7*7}} [31mred";
 const CONFIG = `name: quadratic
@@ -81,6 +81,17 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   await page.locator(".cm-lintRange-error, .cm-lintPoint-error").first().waitFor();
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await write(CONFIG);
+  await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText(/runs train\.py, and the experiment has no code/).waitFor();
+  expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
+  await expectOpenToAll(page);
+  await shot(page, "create-without-code");
+  await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "fit.py": SCRIPT, ".env": "TOKEN=1" }));
+  await page.getByText(/it holds 1 file: fit\.py/).waitFor({ timeout: 60_000 });
+  await page.getByText(/likely secrets: \.env/).waitFor();
+  await shot(page, "create-without-script");
+  await page.getByRole("button", { name: "Take other code" }).click();
+  await page.getByLabel("Files of the model code").setInputFiles(join(folderOf({ "train.py": SCRIPT }), "train.py"));
   await page.getByLabel("Seconds for a step").fill("0.5");
   await page.getByText("Slot-hours").waitFor({ timeout: 60_000 });
   await page.getByText("valid", { exact: true }).waitFor({ timeout: 60_000 });
@@ -91,10 +102,7 @@ it("plans a search while it is written, and says where it is wrong", async () =>
 });
 
 it("begins it with a folder of code, once", async () => {
-  const folder = join(mkdtempSync(join(tmpdir(), "muster-story-")), "code");
-  mkdirSync(folder);
-  writeFileSync(join(folder, "train.py"), SCRIPT);
-  await page.locator("input[type=file]").setInputFiles(folder);
+  await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "train.py": SCRIPT }));
   await page.getByText("1 file,").waitFor();
   await page.getByRole("button", { name: "Create" }).click();
   await page.waitForURL(/\/experiments\/\d+$/);
@@ -265,6 +273,50 @@ it("goes on where it was when a session ends under it, and by a token too", asyn
   await page.getByRole("row").filter({ hasText: "quadratic" }).first().waitFor();
   expect(page.url()).toContain("sort=name");
 });
+
+it("takes the code of an earlier experiment", async () => {
+  const { items } = await admin<{ items: { number: number }[] }>("GET", "/v1/experiments?filter=name%20=%20quadratic&limit=1");
+  const number = String(items[0]?.number);
+  await open(page, "/experiments/new");
+  await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByLabel("Code of experiment").fill(number);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByText(`The code of experiment ${number}.`).waitFor();
+  await page.getByText("1 file,").waitFor();
+  await page.getByText("valid", { exact: true }).waitFor({ timeout: 60_000 });
+  await shot(page, "create-with-earlier-code");
+});
+
+it("shows experiments whose metric nobody has reported, healthy or failed, without an error", async () => {
+  const names = { "no validation yet": "import time; time.sleep(600)", "failed before one": "raise SystemExit(3)" };
+  for (const [name, end] of Object.entries(names)) {
+    const script = `import muster; trial = muster.trial(); trial.report(1, loss=2.0); ${end}`;
+    const searcher = { name: "random", metric: "accuracy", max_trials: 2, max_concurrent_trials: 1 };
+    const config = { name, entrypoint: ["python3", "-c", script], hyperparameters: { x: { type: "double", minval: 0, maxval: 1 } }, searcher, max_restarts: 0 };
+    const { number } = await admin<{ number: number }>("POST", "/v1/experiments", { config });
+    const reported = async () => (await admin<{ columns: string[] }>("GET", `/v1/experiments/${number}/columns`)).columns.includes("metrics.training.loss");
+    await expect.poll(reported, { timeout: 80_000 }).toBe(true);
+    if (name.startsWith("failed")) await expect.poll(async () => (await admin<{ final: boolean }>("GET", `/v1/experiments/${number}`)).final, { timeout: 80_000 }).toBe(true);
+    await open(page, `/experiments/${number}`);
+    await page.getByText(name.startsWith("failed") ? "No trial reported accuracy before" : "No trial has reported accuracy yet").waitFor();
+    await page.getByRole("row").filter({ hasText: `${number}.1` }).first().waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await shot(page, name.replaceAll(" ", "-"));
+    for (const tab of ["trials", "analysis"]) {
+      await open(page, `/experiments/${number}/${tab}`);
+      expect(await page.getByRole("alert").count()).toBe(0);
+    }
+    if (!name.startsWith("failed")) await admin("POST", `/v1/experiments/${number}/kill`);
+  }
+});
+
+/** A folder of its own with these files. */
+function folderOf(files: Record<string, string>): string {
+  const folder = join(mkdtempSync(join(tmpdir(), "muster-story-")), "code");
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
 
 /** In place of what is there. Deleted first: over coloured text a browser writes with a style of its own, which the policy refuses. */
 async function write(text: string): Promise<void> {

@@ -3589,10 +3589,12 @@ class Plan(_message.Message):
     def __init__(self, on: _Optional[str] = ..., basis: _Optional[_Union[PlanBasis, str]] = ..., earlier_runs: _Optional[int] = ..., earlier_experiments: _Optional[int] = ..., others_running: _Optional[int] = ..., others_waiting: _Optional[int] = ..., futures: _Optional[int] = ..., unit: _Optional[str] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ..., stopped: _Optional[_Union[PlanRange, _Mapping]] = ..., rungs: _Optional[_Iterable[_Union[PlanRung, _Mapping]]] = ..., steps: _Optional[_Union[PlanRange, _Mapping]] = ..., slots: _Optional[float] = ..., step_s: _Optional[float] = ..., slot_hours: _Optional[_Union[PlanRange, _Mapping]] = ..., waits_s: _Optional[_Union[PlanRange, _Mapping]] = ..., took_s: _Optional[_Union[PlanRange, _Mapping]] = ..., price_per_slot_hour: _Optional[float] = ..., cost: _Optional[_Union[PlanRange, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PlanExperimentRequest(_message.Message):
-    __slots__ = ("config", "config_yaml", "code_sha256", "pool", "template", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")
+    __slots__ = ("config", "config_yaml", "code_sha256", "check_code", "code_files", "pool", "template", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    CHECK_CODE_FIELD_NUMBER: _ClassVar[int]
+    CODE_FILES_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -3604,6 +3606,8 @@ class PlanExperimentRequest(_message.Message):
     config: _struct_pb2.Struct
     config_yaml: str
     code_sha256: str
+    check_code: bool
+    code_files: _containers.RepeatedScalarFieldContainer[str]
     pool: str
     template: str
     cluster: _struct_pb2.Struct
@@ -3612,7 +3616,7 @@ class PlanExperimentRequest(_message.Message):
     step_s: float
     price_per_slot_hour: float
     futures: int
-    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., pool: _Optional[str] = ..., template: _Optional[str] = ..., cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., whole: _Optional[bool] = ..., steps: _Optional[int] = ..., step_s: _Optional[float] = ..., price_per_slot_hour: _Optional[float] = ..., futures: _Optional[int] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., check_code: _Optional[bool] = ..., code_files: _Optional[_Iterable[str]] = ..., pool: _Optional[str] = ..., template: _Optional[str] = ..., cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., whole: _Optional[bool] = ..., steps: _Optional[int] = ..., step_s: _Optional[float] = ..., price_per_slot_hour: _Optional[float] = ..., futures: _Optional[int] = ...) -> None: ...
 
 class PlanRange(_message.Message):
     __slots__ = ("low", "middle", "high")

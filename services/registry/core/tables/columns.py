@@ -121,12 +121,12 @@ def read_column(parts: Sequence[str], search: Search, place: str) -> Column:
 
 
 def unknown(name: str, known: Sequence[str], what: str, place: str) -> Rejected:
-    """The refusal of a name that no trial of the experiment has, with those that there are."""
+    """The refusal of a name that no trial of the experiment has and its config does not declare, with those that there are."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     shown = ", ".join(known[:MOST_NAMED]) + (", …" if len(known) > MOST_NAMED else "")
-    listed = f"there are: {shown}" if known else f"no trial has any {what} yet"
-    hint = f"did you mean '{close[0]}'? {listed}" if close else listed
-    return Rejected("unknown_name", f"no trial of the experiment has the {what} '{name}'", place, hint)
+    hint = f"did you mean '{close[0]}'? there are: {shown}" if close else f"there are: {shown}"
+    message = f"no trial of the experiment has the {what} '{name}', and its config does not declare it"
+    return Rejected("unknown_name", message, place, hint)
 
 
 def name_of(column: Column) -> str:

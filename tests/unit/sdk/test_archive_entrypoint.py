@@ -1,0 +1,145 @@
+"""Which entrypoints surely cannot start from a folder of code, and which are left to the machine."""
+
+import pytest
+
+from muster.archive import check_entrypoint
+from muster.errors import Rejected
+
+FILES = ("config.yaml", "model/__init__.py", "model/fit.py", "plain/a.py", "run.sh", "src/train.py", "zoo.py")
+
+
+@pytest.mark.parametrize(
+    ("entrypoint", "needed"),
+    [
+        ("python3 train.py", "train.py"),
+        ("python3 -u -X dev -W ignore ./train.py --lr 3", "train.py"),
+        ("/usr/bin/python3.11 -O src/fit.py", "src/fit.py"),
+        (["python", "train.py"], "train.py"),
+        ("train.py", "train.py"),
+        ("./start.sh", "start.sh"),
+        ("bin/start --now", "bin/start"),
+        ("bash start.sh", "start.sh"),
+        ("bash -eu scripts/start.sh x", "scripts/start.sh"),
+        ("bash -c 'python3 train.py'", "train.py"),
+        ("LR=1 SEED=2 exec python3 train.py", "train.py"),
+        ("env LR=1 python3 train.py", "train.py"),
+        ("python3 train.py > log.txt 2>&1", "train.py"),
+        ("python3 train.py --lr $LR | tee log.txt", "train.py"),
+        ("python3 train.py \\\n  --lr 3\n", "train.py"),
+        ("python3 train.py && echo done", "train.py"),
+        ("horovodrun -np 2 python3 train.py --data x.py", "train.py"),
+        ("torchrun --standalone --nproc_per_node 2 train.py", "train.py"),
+        ("python3 -m torch.distributed.run --nnodes=1 train.py", "train.py"),
+        ("accelerate launch --config_file c.yaml train.py", "train.py"),
+        ("python3 -m model.eval", "model/eval.py"),
+        ("python3 -m zoo.fit", "zoo/fit.py"),
+        ("python3 model", "model"),
+    ],
+)
+def test_what_the_code_lacks_is_refused_by_its_name(entrypoint: str | list[str], needed: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        check_entrypoint(entrypoint, FILES)
+    assert (refused.value.code, refused.value.place) == ("entrypoint_missing", "entrypoint")
+    assert f"runs {needed}, and the code does not hold it; it holds 7 files: config.yaml, " in str(
+        refused.value
+    )
+
+
+@pytest.mark.parametrize("entrypoint", ["python3 train.py", "./run.sh", "torchrun --standalone train.py"])
+def test_without_code_there_is_no_script(entrypoint: str) -> None:
+    with pytest.raises(Rejected, match=r"runs .*, and the experiment has no code"):
+        check_entrypoint(entrypoint, ())
+
+
+@pytest.mark.parametrize(
+    "entrypoint",
+    [
+        *(
+            "python3 src/train.py",
+            "python3 ./src/../src/train.py",
+            "python3 -m model.fit",
+            "python3 -m zoo",
+            "python3 src",
+        ),
+        *("bash run.sh", "./run.sh", "sh ./run.sh && echo done", "python3 -u zoo.py | tee x"),
+        *("horovodrun -np 2 python3 zoo.py", "torchrun --standalone zoo.py", ["python3", "zoo.py", "--x"]),
+    ],
+)
+def test_what_the_code_holds_is_taken(entrypoint: str | list[str]) -> None:
+    files = (*FILES, "src/__main__.py")
+    check_entrypoint(entrypoint, files)
+
+
+@pytest.mark.parametrize(
+    "entrypoint",
+    [
+        *(
+            "sleep 5",
+            "true",
+            "python3 -c 'print(1)'",
+            "python3 -",
+            "python3",
+            "python3 --version",
+            "tool --config x.yaml",
+        ),
+        *(
+            "python3 /opt/train.py",
+            "python3 ../train.py",
+            "python3 -m installed.train",
+            "python3 -m plain.b",
+            "bash",
+        ),
+        *(
+            "git clone there . && python3 train.py",
+            "tar xf code.tar; python3 train.py",
+            "cd src && python3 train.py",
+        ),
+        *(
+            "python3 train.py || python3 other.py",
+            "python3 prepare.py; true",
+            "python3 train.py && a || b",
+            "echo\npython3 a.py",
+        ),
+        *(
+            "python3 $SCRIPT",
+            "python3 ${HERE}/train.py",
+            "$PYTHON train.py",
+            "python3 *.py",
+            "python3 `ls`",
+            "python3 'unended",
+        ),
+        *(
+            "bash -c 'cd x; python3 train.py'",
+            "bash -lc 'python3 train.py'",
+            "nice -n 5 python3 train.py",
+            "bash launcher",
+            "if true; then a; fi",
+        ),
+        *(
+            "torchrun -m trainer conf.py",
+            "horovodrun -np 2 python3 -m trainer conf.py",
+            "deepspeed --no_python run conf.py",
+        ),
+        *(
+            ["python3", "-I", "-m", "model.eval"],
+            ["sh", "-c", "for x in *; do python3 a.py; done"],
+            "(python3 train.py)",
+        ),
+    ],
+)
+def test_what_may_start_is_left_to_the_machine(entrypoint: str | list[str]) -> None:
+    check_entrypoint(entrypoint, FILES)
+    check_entrypoint(entrypoint, ())
+
+
+def test_a_startup_hook_may_make_the_file() -> None:
+    check_entrypoint("python3 train.py", ("startup-hook.sh",))
+
+
+def test_the_hint_names_the_file_that_was_meant() -> None:
+    with pytest.raises(Rejected) as refused:
+        check_entrypoint("python3 train.py", FILES)
+    assert (refused.value.hint or "").startswith("did you mean src/train.py? ")
+    with pytest.raises(Rejected) as refused:
+        check_entrypoint("python3 train.py", tuple(f"data/{number}" for number in range(1000)))
+    assert "it holds 1000 files: data/0, " in str(refused.value) and "and 992 more" in str(refused.value)

@@ -1,0 +1,97 @@
+"""What a requirements file must leave as it is: the packages that every trial starts from, and what those need (decision 0262)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import Distribution, distributions
+
+from muster.errors import Rejected
+
+PINNED = ("torch", "horovod", "numpy", "muster")
+"""Built for each other: another version of one breaks the rest, or is a second copy of gigabytes."""
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(;.*)?")
+_OF_EXTRA = re.compile(r"\bextra\b")
+_CONSTRAINT = re.compile(r"^\s*The user requested \(constraint\) ([A-Za-z0-9._-]+)", re.MULTILINE)
+_ASKED = re.compile(r"^\s*The user requested (?!\(constraint\))(.+)$", re.MULTILINE)
+_NEEDED = re.compile(r"^\s*(\S+) (\S+) depends on (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What pip must keep to: a line of a constraints file."""
+
+    name: str
+    line: str
+    reason: str
+    """As a message goes on with it behind `and`."""
+
+
+def load_constraints() -> tuple[Constraint, ...]:
+    """Return the constraints of this interpreter's own packages: the pinned ones as they are, and what they need as they declare it.
+
+    What they need is not pinned: an environment may have another version of it that goes with them.
+    """
+    return _load()
+
+
+@cache
+def _load() -> tuple[Constraint, ...]:
+    # Of two of one name the first in the path is imported.
+    installed = {_normal(one.name): one for one in reversed(list(distributions()))}
+    pinned = [installed[name] for name in PINNED if name in installed]
+    return (*map(_pin, pinned), *(each for one in pinned for each in _needs(one) if each.name in installed))
+
+
+def _pin(one: Distribution) -> Constraint:
+    name = _normal(one.name)
+    return Constraint(name, f"{name}=={one.version}", f"the platform's environment has {name} {one.version}")
+
+
+def _needs(one: Distribution) -> Iterator[Constraint]:
+    for text in one.requires or ():
+        read = _REQUIREMENT.fullmatch(text)
+        if read is None or "@" in text.partition(";")[0] or _OF_EXTRA.search(read[3] or ""):
+            continue
+        name, specifier = _normal(read[1]), read[2].strip("() ")
+        if specifier and name not in PINNED:
+            reason = (
+                f"{_normal(one.name)} {one.version} of the platform's environment needs {name}{specifier}"
+            )
+            yield Constraint(name, f"{name}{specifier}{read[3] or ''}", reason)
+
+
+def find_conflict(output: str, requirements: str, constraints: tuple[Constraint, ...]) -> Rejected | None:
+    """Return the refusal of what pip could not bring together with the constraints; None where it failed for another reason."""
+    known: Mapping[str, Constraint] = {one.name: one for one in reversed(constraints)}
+    for named in _CONSTRAINT.findall(output):
+        constraint = known.get(_normal(named))
+        if constraint is None:
+            continue
+        conflict = _asked_for(output, requirements, constraint)
+        if conflict is not None:
+            message, hint = conflict
+            return Rejected("requirements_conflict", message, place="environment.requirements", hint=hint)
+    return None
+
+
+def _asked_for(output: str, requirements: str, constraint: Constraint) -> tuple[str, str] | None:
+    name = constraint.name
+    for asked in _ASKED.findall(output):
+        if _is_of(asked, name):
+            hint = f"leave {name} out of {requirements}, or allow the version that is there"
+            return f"{requirements} asks for {asked.strip()}, and {constraint.reason}", hint
+    for package, version, needed in _NEEDED.findall(output):
+        if _is_of(needed, name):
+            message = f"{requirements} leads to {package} {version}, which needs {needed.strip()}, and {constraint.reason}"
+            return message, f"name a version of {package} in {requirements} that goes with it"
+    return None
+
+
+def _is_of(requirement: str, name: str) -> bool:
+    read = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
+    return read is not None and _normal(read[0]) == name
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
