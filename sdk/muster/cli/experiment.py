@@ -237,7 +237,7 @@ def _warn_of_missing_script(entrypoint: object, files: Sequence[str]) -> None:
 
 
 def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
-    warn(made.warnings)
+    warn([*made.warnings, *([made.waiting] if made.waiting else [])])
     if wait_for_it:
         note("created experiment [bold]{}[/] ({})", made.number, made.name)
         wait(str(made.number))

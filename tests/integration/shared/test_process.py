@@ -94,9 +94,14 @@ def test_the_side_port_tells_whether_it_lives_and_is_ready(start: Start) -> None
 
 
 def test_a_failing_check_makes_it_unready(start: Start) -> None:
-    status, body = get(port_of(start("unready")), "/ready")
+    port = port_of(start("unready"))
+    status, body = get(port, "/ready")
+    checks = {check["name"]: check for check in json.loads(body)["checks"]}
     assert status == 503
-    assert json.loads(body)["bus"] is False
+    assert (checks["bus"]["ok"], checks["process"]["ok"]) == (False, True)
+    assert checks["bus"]["since"] and checks["bus"]["reason"] == "no leader for the stream"
+    assert get(port, "/live")[0] == 200
+    assert get(port, "/ready?exclude=bus")[0] == 200
 
 
 def test_metrics_stay_behind_the_token(start: Start) -> None:
