@@ -118,37 +118,29 @@ def _absent(state: State) -> tuple[Problem, ...]:
 
 
 def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[Problem, ...]:
-    """Return the failing checks of all services, those of the same name together.
+    """Return the failing checks of all services; those that fail for the same reason are one problem.
 
     Args:
         checks: By service; None where it does not answer.
     """
-    silent = tuple(name for name, found in checks.items() if found is None)
-    failing: dict[str, list[tuple[str, CheckResult]]] = {}
-    for name, found in checks.items():
+    failing: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
+    for service, found in checks.items():
         for check in found or ():
             if not check.ok:
-                failing.setdefault(check.name, []).append((name, check))
+                failing.setdefault((check.name, check.reason or ""), []).append((service, check))
     problems = [
         Problem(
-            check=check,
-            reason=_common_reason(ones),
-            services=tuple(name for name, _ in ones),
+            check=name,
+            reason=reason,
+            services=tuple(service for service, _ in ones),
             since=min(one.since for _, one in ones).isoformat(timespec="seconds"),
         )
-        for check, ones in failing.items()
+        for (name, reason), ones in failing.items()
     ]
+    silent = tuple(service for service, found in checks.items() if found is None)
     if silent:
         problems.append(Problem("answers", "the side port does not answer", silent, None))
     return tuple(problems)
-
-
-def _common_reason(ones: Sequence[tuple[str, CheckResult]]) -> str:
-    """Return the reason, or each service's where they differ."""
-    reasons = {one.reason for _, one in ones}
-    if len(reasons) == 1:
-        return str(reasons.pop())
-    return "; ".join(f"{name}: {one.reason}" for name, one in ones)
 
 
 def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from services.gateway.api.base import Empty
-from services.gateway.api.health import HealthState, ServiceCheck, PlatformHealth
+from services.gateway.api.health import HealthState, PlatformHealth, ServiceCheck
 from services.gateway.operations.call import Call
 from shared.bus.health import BUS, DATABASE
 from shared.messages.health import HealthReport

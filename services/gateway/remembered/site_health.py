@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import datetime
 
-from muster.errors import MusterError
+from muster.errors import MusterError, Transient
 from services.gateway.remembered.answered import Answered
 from shared.clock import Clock
 from shared.ids import SITE
@@ -15,6 +15,7 @@ ANSWERS = "answers"
 """The check of a service that is asked: some replica of it answers."""
 _TIMEOUT_S = 1.0
 _NAME = "gateway"
+_UNANSWERED = f"no replica answered within {_TIMEOUT_S:g} s"
 
 
 class SiteHealth:
@@ -35,7 +36,8 @@ class SiteHealth:
         try:
             report = await self._answered.ask(question, SITE, _TIMEOUT_S)
         except MusterError as error:
+            why = _UNANSWERED if isinstance(error, Transient) else str(error)
             since = self._silent.setdefault(service, self._clock.now())
-            return HealthReport(checks=(CheckResult(name=ANSWERS, ok=False, reason=str(error), since=since),))
+            return HealthReport(checks=(CheckResult(name=ANSWERS, ok=False, reason=why, since=since),))
         self._silent.pop(service, None)
         return report

@@ -28,8 +28,8 @@ def test_services_that_fail_for_one_reason_are_one_problem() -> None:
 
 
 def test_different_reasons_are_all_shown() -> None:
-    (problem,) = find_problems({"gateway": [fails("bus", "slow")], "searcher": [fails("bus", "away")]})
-    assert problem.reason == "gateway: slow; searcher: away"
+    found = find_problems({"gateway": [fails("bus", "slow")], "searcher": [fails("bus", "away")]})
+    assert [(one.reason, one.services) for one in found] == [("slow", ("gateway",)), ("away", ("searcher",))]
 
 
 def test_a_service_that_does_not_answer_is_a_problem() -> None:
