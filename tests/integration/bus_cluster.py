@@ -1,5 +1,6 @@
 """Three NATS servers with the platform's identities and replicated streams, of which tests kill some."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import nats
@@ -17,7 +18,7 @@ NODES = 3
 class Node(NatsServer):
     """One server of the cluster, with a folder of its own."""
 
-    def __init__(self, home: Home, port: int, keys: Keys, route: int, routes: list[int]) -> None:
+    def __init__(self, home: Home, port: int, keys: Keys, route: int, routes: Sequence[int]) -> None:
         super().__init__(home, port, keys)
         self._route = route
         self._routes = routes

@@ -69,7 +69,7 @@ def reached(url: str, who: Literal["platform", "object store"] = "platform") -> 
         ) from error
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
         raise Transient(
-            f"the {who} at {url} cannot be reached ({error or type(error).__name__}): {_LOOK[who]}",
+            f"the {who} at {url} cannot be reached ({str(error) or type(error).__name__}): {_LOOK[who]}",
             code="unreachable",
         ) from error
     except httpx.TransportError as error:

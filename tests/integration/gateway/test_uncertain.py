@@ -74,8 +74,8 @@ async def test_a_question_that_changes_something_may_have_done_so_when_it_is_lat
         request = muster_pb2.SetWorkspaceBudgetRequest(workspace="Uncategorized", per_month=5.0)
         with pytest.raises(grpc.aio.AioRpcError) as raised:
             await stub.SetWorkspaceBudget(request, metadata=metadata)
-    trailing = dict(raised.value.trailing_metadata() or ())
-    status = status_pb2.Status.FromString(trailing["grpc-status-details-bin"])
+    trailing: Any = raised.value.trailing_metadata() or ()
+    status = status_pb2.Status.FromString(dict(trailing)["grpc-status-details-bin"])
     info = error_details_pb2.ErrorInfo()
     assert any(detail.Unpack(info) for detail in status.details)
     assert info.metadata["may_take_effect"] == "true"
