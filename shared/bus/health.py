@@ -23,6 +23,12 @@ UNSENT_S = 1.5
 def check_delivery(process: Process, bus: Bus, database: Database, relay: Relay) -> None:
     """Make `/ready` depend on a publish, a write, and the age of the outbox."""
 
+    async def stores() -> str | None:
+        reason = await bus.probe(process.name)
+        if reason is None and process.health.failing_since(BUS) is not None:
+            relay.try_again()
+        return reason
+
     async def outbox() -> str | None:
         age_s = await relay.age_s()
         if age_s <= OUTBOX_AGE_S:
@@ -30,7 +36,7 @@ def check_delivery(process: Process, bus: Bus, database: Database, relay: Relay)
         why = f": {relay.refusal}" if relay.refusal else ""
         return f"its oldest message has not been published for {age_s:.0f} s{why}"
 
-    process.check(BUS, lambda: bus.probe(process.name))
+    process.check(BUS, stores)
     process.check(DATABASE, lambda: database.probe(process.name))
     process.check(OUTBOX, outbox)
 

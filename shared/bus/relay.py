@@ -96,6 +96,11 @@ class Relay:
         oldest = next(iter(self._unsent.values()), None)
         return None if oldest is None else self._clock.monotonic() - oldest
 
+    def try_again(self) -> None:
+        """JetStream takes messages again: publish those that it refused now, not when their pause is over."""
+        self._refused.clear()
+        self._poll_sooner.set()
+
     async def age_s(self) -> float:
         """How long the oldest message of the service, of whatever process, has waited to be published."""
         age_s = await self._outbox.load_age_s()
@@ -306,5 +311,5 @@ class Relay:
     def _on_reconnect(self) -> None:
         """The server may have come back with another store: looked at now, not at the next turn."""
         self._created.clear()
-        self._refused.clear()
+        self.try_again()
         self._reconnected.set()
