@@ -13,7 +13,7 @@ from asyncpg import PostgresError
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared.driver import driver_of
+from shared.driver import Driver, driver_of
 from shared.engines import make_engine
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
@@ -29,6 +29,9 @@ _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What the driver raises on a connection that is gone or was torn in the middle of an answer."""
+_READ_ONLY_STATE = "25006"
+"""A standby, or a server that its operator or a full disk has made read-only."""
+_PROBE_ROWS = 10_000
 
 
 class Database:
@@ -95,6 +98,23 @@ class Database:
         async with translated(), self._system.lent() as connection:
             yield connection
 
+    async def probe(self, schema: str) -> str | None:
+        """Return None where the database takes a write.
+
+        It changes no row: an update of none is refused by a server that is read-only, the commit of a WAL record waits for the disk
+        (and for a synchronous standby), and rows that do not fit into `work_mem` make a temporary file, which a full disk refuses.
+
+        Raises:
+            Transient: it takes none, with the reason.
+        """
+        async with _transaction(self._system, "BEGIN; SET LOCAL work_mem = '64kB'") as connection:
+            await Driver.of(connection).fetch(
+                f"WITH written AS (UPDATE {schema}.outbox SET published_at = published_at WHERE false)"
+                " SELECT pg_logical_emit_message(true, 'muster.health', ''),"
+                f" (SELECT count(*) FROM generate_series(1, {_PROBE_ROWS}))"
+            )
+        return None
+
     async def close(self) -> None:
         for kind in (self._tenant, self._looks, self._sayings, self._system):
             await kind.close()
@@ -160,6 +180,11 @@ async def translated() -> AsyncIterator[None]:
         if state == _DISK_FULL:
             raise Transient(
                 "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
+            ) from error
+        if state == _READ_ONLY_STATE:
+            raise Transient(
+                "the database is read-only; it goes on by itself once it takes writes again",
+                retry_after_s=1.0,
             ) from error
         if state in _NOT_SET_UP_STATES:
             raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error

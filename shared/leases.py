@@ -70,6 +70,28 @@ class Lease:
     def held(self) -> bool:
         return self._held is not None and self._clock.monotonic() < self._held.until
 
+    async def vacancy(self) -> str | None:
+        """Return why nobody leads; None while this process or another holds the lease. For health checks.
+
+        Raises:
+            Transient: the database does not answer.
+        """
+        if self.held:
+            return None
+        async with self._database.system_statements() as connection:
+            found = await Driver.of(connection).fetch(
+                f"SELECT holder, expires_at, expires_at >= now() AS lasts FROM {self._schema}.lease WHERE name = $1",
+                self._name,
+            )
+        if not found:
+            return f"no process has taken the lease {self._name} yet"
+        if found[0]["lasts"]:
+            return None
+        return (
+            f"no process leads: the lease {self._name} of {found[0]['holder']} ended at"
+            f" {found[0]['expires_at']:%H:%M:%S} UTC"
+        )
+
     async def lead(
         self,
         term: Callable[[int, asyncio.Event], Awaitable[None]],

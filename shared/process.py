@@ -22,7 +22,10 @@ import uvloop
 
 from shared import logs, telemetry
 from shared.cancelling import see_ended
+from shared.clock import SystemClock
 from shared.errors import MusterError, Rejected, Transient
+from shared.health import Health, Probe
+from shared.messages.health import PROCESS, CheckResult, HealthReport
 from shared.settings import ServiceSettings, load
 from shared.side_port import side_port
 
@@ -58,8 +61,10 @@ class Process:
         self._group = group
         self._stack = stack
         self._started: list[_Started] = []
-        self._checks: dict[str, Callable[[], bool]] = {}
+        self._clock = SystemClock()
+        self.health = Health(name, self._clock)
         self._composed = False
+        self._since = self._clock.now()
         self._ending = asyncio.Event()
 
     @property
@@ -99,22 +104,28 @@ class Process:
         task = self._group.create_task(main(), name=name)
         self._started.append(_Started(name, task, stop))
 
-    def check(self, name: str, holds: Callable[[], bool]) -> None:
-        """Make `/ready` depend on `holds`, which must not block."""
-        self._checks[name] = holds
+    def check(self, name: str, probe: Probe) -> None:
+        """Make `/ready` depend on `probe`, which runs every few seconds from now on (`shared.health`)."""
+        self.health.expect(name)
+        self.start(f"check {name}", lambda: self.health.keep(name, probe))
 
     def mark_ready(self) -> None:
         """Say that everything is composed; `/ready` answers 200 from now on while its checks hold."""
         self._composed = True
+        self._since = self._clock.now()
         _log.info("the process became ready")
 
-    def readiness(self) -> dict[str, bool]:
-        """What `/ready` shows."""
-        checks = {name: holds() for name, holds in self._checks.items()}
-        return {"composed": self._composed, "stays": not self.ending, **checks}
+    def readiness(self) -> HealthReport:
+        """Return what `/ready` shows: the state of the process itself, and of its dependencies."""
+        reason = "the process is starting" if not self._composed else None
+        if self.ending:
+            reason = "the process is ending"
+        itself = CheckResult(name=PROCESS, ok=reason is None, reason=reason, since=self._since)
+        return HealthReport(checks=(itself, *self.health.report().checks))
 
     def end(self) -> None:
         """Ask the process to end in order, as SIGTERM does."""
+        self._since = self._clock.now()
         self._ending.set()
 
     async def _end_in_order(self, composing: asyncio.Task[None]) -> None:

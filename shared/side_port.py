@@ -1,4 +1,9 @@
-"""The side port of every process: `/live`, `/ready` and `/metrics`, beside whatever it serves."""
+"""The side port of every process: `/live`, `/ready` and `/metrics`, beside whatever it serves.
+
+`/live` answers while the process runs, whatever its dependencies do: a restart would not help them.
+`/ready` answers 200 while every check holds and 503 otherwise, with the last result of each check. `?exclude=NAME`
+leaves a check out of the status, for a load balancer that should keep sending while that dependency is down.
+"""
 
 import hmac
 from collections.abc import AsyncIterator, Callable
@@ -7,10 +12,11 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from shared.messages.health import HealthReport
 from shared.settings import SideSettings
 from shared.telemetry import metrics
 
-Readiness = Callable[[], dict[str, bool]]
+Readiness = Callable[[], HealthReport]
 
 
 @asynccontextmanager
@@ -39,9 +45,11 @@ async def _live(_: web.Request) -> web.Response:
 
 
 def _ready(readiness: Readiness) -> Handler:
-    async def ready(_: web.Request) -> web.Response:
-        checks = readiness()
-        return web.json_response(checks, status=200 if all(checks.values()) else 503)
+    async def ready(request: web.Request) -> web.Response:
+        report, excluded = readiness(), request.query.getall("exclude", [])
+        is_ready = all(check.ok or check.name in excluded for check in report.checks)
+        shown = {"ready": is_ready, **report.model_dump(mode="json")}
+        return web.json_response(shown, status=200 if is_ready else 503)
 
     return ready
 

@@ -18,6 +18,10 @@ async def compose(settings: SimulatorSettings, process: Process) -> None:
         await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
     )
     players = Players(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
-    process.check("bus", lambda: bus.connected)
+
+    async def connected() -> str | None:
+        return None if bus.connected else "not connected to NATS"
+
+    process.check("bus", connected)
     await process.enter(Responder(bus, NAME, Answers(bus, players).answers(), QUESTIONS_AT_ONCE))
     process.mark_ready()

@@ -100,9 +100,21 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
     process.start("heartbeat", lambda: heartbeat.run(runs))
     process.start("notices", notices.run)
-    process.check("executor", lambda: executor.is_ready)
-    process.check("line", lambda: line.is_connected)
+    _check_health(process, executor, line)
     process.mark_ready()
+
+
+def _check_health(process: Process, executor: Parents, line: Line) -> None:
+    """A worker has no stream and no database: its parts are all that `/ready` depends on."""
+
+    async def starts_ranks() -> str | None:
+        return None if executor.is_ready else "the warm parent, which starts ranks, is not ready"
+
+    async def connected() -> str | None:
+        return None if line.is_connected else "not connected to the platform"
+
+    process.check("executor", starts_ranks)
+    process.check("line", connected)
 
 
 def _own_places(own: WorkerSettings, account: Account | None, process: Process) -> Places:

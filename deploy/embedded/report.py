@@ -2,16 +2,21 @@
 
 import os
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
 from deploy.embedded.leftovers import find_workers
 from deploy.embedded.memory import pss_bytes, tree
 from deploy.embedded.processes import ProcessId
+from deploy.embedded.services import load_checks
 from deploy.embedded.state import Part, State, load_state
+from shared.messages.health import PROCESS, CheckResult
 
 ISOLATION_WARNING = (
     "trials run as the same user as their worker, so a worker is no boundary: one trusted tenant only"
@@ -33,6 +38,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Problem:
+    """A failing health check, and the services that report it.
+
+    Attributes:
+        since: When the first of them began to fail, as ISO 8601; None where it is not known.
+    """
+
+    check: str
+    reason: str
+    services: tuple[str, ...]
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One look at the platform.
 
@@ -41,6 +60,7 @@ class Report:
         phase: how far it is.
         platform_pss_bytes: supervisor, servers and services together.
         workers_pss_bytes: workers, warm parents and ranks together.
+        problems: what does not work now, from the health checks of the services.
     """
 
     running: bool
@@ -54,9 +74,17 @@ class Report:
     platform_pss_bytes: int
     workers_pss_bytes: int
     warnings: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def health(self) -> Literal["ok", "degraded", "stopped"]:
+        """Whether everything that runs works."""
+        if not self.running:
+            return "stopped"
+        return "degraded" if self.problems else "ok"
 
     def to_json(self) -> dict[str, object]:
-        return asdict(self)
+        return {**asdict(self), "health": self.health}
 
 
 def look(home: Path) -> Report:
@@ -78,8 +106,51 @@ def look(home: Path) -> Report:
         workers=workers,
         platform_pss_bytes=_sum(parts),
         workers_pss_bytes=_sum(workers),
+        problems=(*_absent(state), *find_problems(_load_checks(state))) if running else (),
         warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
     )
+
+
+def _absent(state: State) -> tuple[Problem, ...]:
+    """Parts that should run and do not. Those of a platform that starts or stops are no problem."""
+    away = [part.name for part in state.parts if part.state not in ("running", "external")]
+    return (Problem(PROCESS, "not running", tuple(away), None),) if away and state.phase == "ready" else ()
+
+
+def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[Problem, ...]:
+    """Return the failing checks of all services; those that fail for the same reason are one problem.
+
+    Args:
+        checks: By service; None where it does not answer.
+    """
+    failing: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
+    for service, found in checks.items():
+        for check in found or ():
+            if not check.ok:
+                failing.setdefault((check.name, check.reason or ""), []).append((service, check))
+    problems = [
+        Problem(
+            check=name,
+            reason=reason,
+            services=tuple(service for service, _ in ones),
+            since=min(one.since for _, one in ones).isoformat(timespec="seconds"),
+        )
+        for (name, reason), ones in failing.items()
+    ]
+    silent = tuple(service for service, found in checks.items() if found is None)
+    if silent:
+        problems.append(Problem("answers", "the side port does not answer", silent, None))
+    return tuple(problems)
+
+
+def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
+    """Ask the side ports of the services; all at once, since one that hangs answers none."""
+    running = [part for part in state.parts if part.kind == "service" and part.state == "running"]
+    if not running:
+        return {}
+    with ThreadPoolExecutor(len(running)) as executor:
+        found = executor.map(lambda part: load_checks(part.ports[-1]), running)
+        return dict(zip([part.name for part in running], found, strict=True))
 
 
 def _supervisor_line(state: State) -> Line:

@@ -6,10 +6,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 
+from pydantic import ValidationError
+
 from deploy.embedded.cores import Cores, halves
 from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
+from shared.messages.health import PROCESS, CheckResult, HealthReport
 
 SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator")
 """In the order of their start: those that take longest come first."""
@@ -20,8 +23,25 @@ MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simul
 BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""
 
+_TIMEOUT_S = 1.0
+
 BEHIND = ("registry", "searcher", "scheduler")
 """They keep off the gateway's cores. The provisioner starts workers, which may have all cores, and the simulator stands for itself."""
+
+
+def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
+    """Return what a service's `/ready` shows; None where it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{side_port}/ready", timeout=_TIMEOUT_S) as answer:
+            body = answer.read()
+    except urllib.error.HTTPError as error:
+        body = error.read()
+    except (urllib.error.URLError, OSError):
+        return None
+    try:
+        return HealthReport.model_validate_json(body).checks
+    except ValidationError:
+        return None
 
 
 class Service(Daemon):
@@ -77,8 +97,6 @@ class Service(Daemon):
         return halves().behind if self.name in BEHIND else None
 
     def ready(self) -> bool:
-        try:
-            urllib.request.urlopen(f"http://{LOOPBACK}:{self.side_port}/ready", timeout=1.0).close()
-        except (urllib.error.URLError, OSError):
-            return False
-        return True
+        """Whether it has started. Its dependencies do not count: starting it again would not help them."""
+        checks = load_checks(self.side_port)
+        return checks is not None and all(check.ok for check in checks if check.name == PROCESS)

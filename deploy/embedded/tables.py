@@ -1,6 +1,7 @@
 """The report of `muster status` for people."""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from deploy.embedded.report import Line, Report
@@ -15,8 +16,13 @@ def print_report(report: Report) -> None:
         why = f": {report.message}" if report.phase == "failed" and report.message else ""
         console.print(f"no platform runs in {report.home}{why}", soft_wrap=True)
     else:
+        state = "[bold yellow]degraded[/]" if report.problems else f"[bold]{report.phase}[/]"
+        console.print(f"{state}  {report.url}  gRPC {report.grpc}  ({report.home})", soft_wrap=True)
+    for problem in report.problems:
+        since = f" since {problem.since}" if problem.since else ""
         console.print(
-            f"[bold]{report.phase}[/]  {report.url}  gRPC {report.grpc}  ({report.home})", soft_wrap=True
+            f"[yellow]{escape(problem.check)}:[/] {escape(problem.reason)}{since} ({', '.join(problem.services)})",
+            soft_wrap=True,
         )
     if report.parts or report.workers:
         console.print(_table((*report.parts, *report.workers)))

@@ -125,6 +125,7 @@ def _delivery(service: str) -> Iterable[str]:
     """Hints, dead letters and the API subjects of a service with an inbox and an outbox; the server of 2.15 acknowledges with domain and account in the subject, older ones without."""
     yield "live.v1.>"
     yield from (f"dlq.v1.{service}", f"dlq.v1.{service}.>")
+    yield f"evt.v1.*.health.{service}"
     yield "$JS.API.INFO"
     for stream in STREAMS:
         yield f"$JS.API.STREAM.CREATE.{stream}"

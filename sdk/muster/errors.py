@@ -73,14 +73,26 @@ class Conflict(MusterError):
 
 
 class Transient(MusterError):
-    """Something is away for now; the same request may succeed after `retry_after_s`."""
+    """Something is away for now; the same request may succeed after `retry_after_s`.
+
+    Attributes:
+        may_take_effect: The request was stored, or may have been, and may still change something.
+    """
 
     kind = "transient"
     title = "Try again later"
 
-    def __init__(self, message: str, retry_after_s: float = 1.0, code: str = "unavailable") -> None:
+    def __init__(
+        self,
+        message: str,
+        retry_after_s: float = 1.0,
+        code: str = "unavailable",
+        *,
+        may_take_effect: bool = False,
+    ) -> None:
         super().__init__(code, message)
         self.retry_after_s = retry_after_s
+        self.may_take_effect = may_take_effect
 
 
 class Broken(MusterError):
@@ -107,6 +119,8 @@ def to_problem(error: MusterError) -> Problem:
         problem["hint"] = error.hint
     if isinstance(error, Transient):
         problem["retry_after"] = error.retry_after_s
+        if error.may_take_effect:
+            problem["may_take_effect"] = True
     return problem
 
 
@@ -124,8 +138,27 @@ def from_problem(problem: Mapping[str, object]) -> MusterError:
     if kind == Conflict.kind:
         return Conflict(code, detail, place, hint)
     if kind == Transient.kind:
-        return Transient(detail, _seconds(problem.get("retry_after")), code)
+        may_take_effect = problem.get("may_take_effect") is True
+        return Transient(detail, _seconds(problem.get("retry_after")), code, may_take_effect=may_take_effect)
     return Broken(detail, code)
+
+
+def uncertain(error: Transient, path: str) -> Transient:
+    """Return `error` with what the sender of a change must know: the change may still take effect, and where to look.
+
+    Args:
+        path: Of the request, such as `/v1/experiments/12/pause`.
+    """
+    if error.may_take_effect:
+        return error
+    look = _where_to_look(path)
+    check = f"check with `{look}` before you repeat it" if look else "check before you repeat it"
+    return Transient(
+        f"{error.message}; the request may have been stored and may still take effect: {check}",
+        error.retry_after_s,
+        error.code,
+        may_take_effect=True,
+    )
 
 
 def plain_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
@@ -173,6 +206,39 @@ _FAULTS = {
     "string_too_long": "this must have at most {max_length} characters",
     "string_pattern_mismatch": "this must match {pattern}",
 }
+
+
+_COMMANDS = {
+    "experiments": "experiment",
+    "bulk": "experiment",
+    "models": "model",
+    "pools": "pool",
+    "checkpoints": "checkpoint",
+    "workers": "worker",
+    "instances": "instance",
+    "reservations": "reservation",
+    "limits": "limit",
+    "quotas": "quota",
+    "budgets": "budget",
+    "templates": "template",
+    "users": "user",
+    "groups": "group",
+    "roles": "role",
+    "tenants": "tenant",
+    "webhooks": "webhook",
+}
+"""By the collection of a path: the noun of the command that lists it."""
+_DESCRIBED = ("experiments", "models", "pools", "checkpoints")
+"""Those of which one is shown by `describe`."""
+
+
+def _where_to_look(path: str) -> str | None:
+    """The command that shows what a request of this path may have changed."""
+    collection, _, rest = path.removeprefix("/v1/").partition("/")
+    noun, one = _COMMANDS.get(collection), rest.partition("/")[0]
+    if noun is None:
+        return None
+    return f"muster {noun} describe {one}" if one and collection in _DESCRIBED else f"muster {noun} list"
 
 
 def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:

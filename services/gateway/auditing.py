@@ -49,6 +49,8 @@ class Pen:
     entity: str | None = None
     code: str | None = None
     is_written: bool = False
+    has_changed: bool = False
+    """A change of the call is committed, or may be: what it asks for may still take effect whatever the call is answered with."""
 
     def write(self, word: Word) -> None:
         """Puts the record beside what is committed. A second transaction of the call adds nothing."""
@@ -81,6 +83,11 @@ class Pen:
             )
             for tenant in self.tenants
         ]
+
+    @property
+    def asked_path(self) -> str:
+        """The path of the call as it was asked for."""
+        return self.path.format_map(self.facts.path)
 
 
 def shown(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, cast
 
-from muster.errors import Rejected, Transient
+from muster.errors import Rejected, Transient, uncertain
 from services.gateway.api.base import Request, Resource
 from services.gateway.auditing import Pen
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
@@ -17,6 +17,7 @@ from services.gateway.limits.fairness import FairShares, Turn
 from services.gateway.limits.rates import Limiter
 from services.gateway.live.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
+from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import MAX_KEY_CHARS, Idempotency, Operation
 from services.gateway.sign_in.authentication import Authenticator, Presented
 from services.gateway.sign_in.refusals import Unauthenticated
@@ -127,8 +128,16 @@ class Front:
             if call.pen is None or not call.pen.is_written:
                 self._deny(row, caller, inputs.origin, _named(row, request), error)
             raise
+        except StillWorking:
+            raise
+        except Transient as error:
+            if call.pen is not None and call.pen.has_changed:
+                raise uncertain(error, call.pen.asked_path) from error
+            raise
         except TimeoutError:
-            raise Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout") from None
+            late = Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout")
+            # Also where no commit was seen: it may have been interrupted.
+            raise (uncertain(late, call.pen.asked_path) if call.pen is not None else late) from None
 
     def stream(
         self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs

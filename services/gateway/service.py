@@ -33,6 +33,7 @@ from services.gateway.remembered.answered import Answered
 from services.gateway.remembered.code_sizes import CodeSizes
 from services.gateway.remembered.recent import Recent
 from services.gateway.remembered.rendered import Rendered
+from services.gateway.remembered.site_health import SiteHealth
 from services.gateway.rest.openapi import API_VERSION
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.sign_in.authentication import Authenticator
@@ -53,6 +54,7 @@ from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
+from shared.bus.health import BusOutage, check_delivery
 from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
@@ -60,6 +62,7 @@ from shared.db import Database
 from shared.garbage import collect_rarely
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.loops import repeat
+from shared.messages.health import HealthReport
 from shared.process import Process
 from shared.upgrading import migrate
 
@@ -84,7 +87,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     keys = Keys(*(derive_key(pepper, name) for name in names))
     rules = load_sign_in(own.sign_in_file)
     await ensure_admin(database, own.admin_token_file, keys, clock)
-    bus, units, feed = await _connect(settings, process, database, clock)
+    bus, units, feed, outage = await _connect(settings, process, database, clock)
 
     poster = await process.enter(Poster(own.webhooks.networks, own.webhooks.timeout_s))
     sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
@@ -107,7 +110,10 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
     sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
     wakes = (sender.wake, deletions.wake)
-    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in)
+    watched = (outage, process.readiness)
+    doors = make_doors(
+        settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in, watched
+    )
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
@@ -123,8 +129,8 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
 async def _connect(
     settings: GatewaySettings, process: Process, database: Database, clock: Clock
-) -> tuple[Bus, Units, Feed]:
-    """The bus, what is committed and then told on it, and what wakes those who wait."""
+) -> tuple[Bus, Units, Feed, BusOutage]:
+    """The bus, what is committed and then told on it, what wakes those who wait, and whether the bus takes anything."""
     bus = await process.enter(
         await process.reach(
             "nats", lambda: Bus.connect(settings.nats.url, "gateway", settings.nats.credentials)
@@ -135,8 +141,8 @@ async def _connect(
     feed = Feed(bus)
     await feed.start()
     process.start("relay", relay.run, relay.flush)
-    process.check("bus", lambda: bus.connected)
-    return bus, units, feed
+    check_delivery(process, bus, database, relay)
+    return bus, units, feed, BusOutage(process.health, relay, clock)
 
 
 def _consume(process: Process, bus: Bus, units: Units, handlers: Handlers) -> None:
@@ -183,11 +189,13 @@ def make_doors(
     auditor: Auditor,
     wakes: tuple[Callable[[], None], Callable[[], None]],
     sign_in: SignIn,
+    watched: tuple[BusOutage, Callable[[], HealthReport]],
 ) -> Doors:
-    """What operations reach; `wakes`: the senders to webhooks, and what carries out deletions."""
+    """What operations reach; `wakes`: the senders to webhooks, and what carries out deletions; `watched`: the bus, and this process."""
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
+    answered = Answered(bus, clock)
     return Doors(
         database=database,
         units=units,
@@ -196,7 +204,7 @@ def make_doors(
         tails=Tails(own.follow_poll_s),
         recent=Recent(feed, clock),
         rendered=Rendered(render_experiment),
-        answered=Answered(bus, clock),
+        answered=answered,
         code_sizes=CodeSizes(),
         numbering=Turns(NUMBERED_AT_ONCE),
         clock=clock,
@@ -215,6 +223,8 @@ def make_doors(
         version=API_VERSION,
         auditor=auditor,
         sign_in=sign_in,
+        outage=watched[0],
+        site_health=SiteHealth(watched[1], answered, clock),
     )
 
 

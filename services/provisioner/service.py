@@ -27,6 +27,7 @@ from services.provisioner.queries import Queries
 from services.provisioner.reconcile import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.health import check_delivery, check_leader, health_answers
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database
@@ -86,10 +87,12 @@ async def compose(settings: Settings, process: Process) -> None:
     of_pools = PoolQueries(database, units, pools, clock, woken.set).answers()
     answers = Queries(database, pools, clock).answers() | of_pools
     answers |= Admission(database, bus, drivers).answers()
+    answers |= health_answers(process)
     await process.enter(Responder(bus, NAME, answers))
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
-    process.check("bus", lambda: bus.connected)
+    check_delivery(process, bus, database, relay)
+    check_leader(process, lease)
     process.mark_ready()
 
 

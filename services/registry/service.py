@@ -35,6 +35,7 @@ from services.registry.settings import RegistrySettings, Settings
 from services.registry.turns import SharedTurns
 from services.registry.uploads import Uploads
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.health import check_delivery, health_answers
 from shared.bus.pace import Pace
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
@@ -68,6 +69,7 @@ class _Ground:
     """What all else stands on."""
 
     bus: Bus
+    database: Database
     units: Units
     relay: Relay
     objects: S3Objects
@@ -106,6 +108,7 @@ async def compose(settings: Settings, process: Process) -> None:
     deleting = Deleting(units, NAME, Estate(units, objects, upkeep, media_retention, log_packer, link_life))
     parts = (reports, requests, announcements, commits, media, phases, queries, uploads, curation, *exported)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
+    answers |= health_answers(process)
     for closed in (*exported, log_reader, verifier, hints, reports):
         process.on_close(closed.close)
 
@@ -119,7 +122,6 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("deleting", deleting.run)
     _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
     await _answer(process, bus, answers)
-    process.check("bus", lambda: bus.connected)
     process.mark_ready()
 
 
@@ -134,12 +136,13 @@ async def _ground(settings: Settings, process: Process, clock: Clock) -> _Ground
     objects = S3Objects.of(settings.s3, clock)
     process.on_close(objects.close)
     relay = Relay(bus, database, NAME, clock)
-    return _Ground(bus, Units(database, relay, NAME, clock), relay, objects, partitions)
+    return _Ground(bus, database, Units(database, relay, NAME, clock), relay, objects, partitions)
 
 
 def _start_ground(process: Process, ground: _Ground, binding: Binding) -> None:
     """Start what runs whatever is asked for; it is ended last."""
     process.start("relay", ground.relay.run, ground.relay.flush)
+    check_delivery(process, ground.bus, ground.database, ground.relay)
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
     process.start("bucket", lambda: _prepare_store(process, ground.objects, binding))
     process.start("partitions", ground.partitions.run)

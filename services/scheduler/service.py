@@ -27,6 +27,7 @@ from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.health import check_delivery, check_leader, health_answers
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database
@@ -86,7 +87,10 @@ async def compose(settings: Settings, process: Process) -> None:
 
     process.start("relay", relay.run, relay.flush)
     process.start("leader", lead, stop)
-    process.check("bus", lambda: bus.connected)
+    check_delivery(process, bus, database, relay)
+    check_leader(process, lease)
+    # Of stand-bys too: a platform without a leader is what the question is about.
+    await process.enter(Responder(bus, NAME, health_answers(process)))
     process.mark_ready()
 
 

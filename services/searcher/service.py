@@ -13,6 +13,7 @@ from services.searcher.replaying import Replays
 from services.searcher.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.health import check_delivery, health_answers
 from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
@@ -44,10 +45,11 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     deleting = Deleting(units, NAME, Estate())
 
     process.start("relay", relay.run, relay.flush)
-    process.check("bus", lambda: bus.connected)
+    check_delivery(process, bus, database, relay)
     await loops.read_prices()
     queries = Queries(database, Replays(database, clock), desk, clock)
-    await process.enter(Responder(bus, NAME, {**queries.answers(), **drivers.answers()}))
+    answers = {**queries.answers(), **drivers.answers(), **health_answers(process)}
+    await process.enter(Responder(bus, NAME, answers))
     commands = {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}
     for name, consumer in (
         ("events", Consumer(bus, units, NAME, EventHandlers(desk).handlers(), pace=PACE)),

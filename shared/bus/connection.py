@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from shared import telemetry
 from shared.bus import envelope as headers, streams
 from shared.bus.hearing import Hearing
-from shared.bus.pipeline import Pipeline
+from shared.bus.pipeline import Outgoing, Pipeline, Stored
 from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
@@ -36,6 +36,7 @@ _CONNECTION = "the connection to nats"
 ADMISSION = "being let in by nats"
 """What an outage is of where a credential is not taken any more."""
 _REFUSED = "it does not take this credential any more: its key was revoked, or it has expired; whoever it is needs another"
+_PROBE_S = 2.5
 _PENDING_BYTES = 32 * 1024 * 1024
 _log = structlog.get_logger()
 
@@ -145,6 +146,19 @@ class Bus:
         if "created" not in found:
             raise Transient(f"the stream {name} cannot be read: {found.get('error')}", retry_after_s=0.5)
         return StreamState(datetime.fromisoformat(found["created"]), found["state"]["last_seq"])
+
+    async def probe(self, service: str) -> str | None:
+        """Return why the stream of events does not take a message now; None where it stored one.
+
+        A real message: one that repeats an earlier id is acknowledged without a quorum, and the stream's state is told without one.
+        """
+        if not self.connected:
+            return "not connected to NATS"
+        subject = f"{streams.HEALTH}.{service}"
+        (outcome,) = await self.pipeline.publish([Outgoing(subject, b"", {})], _PROBE_S)
+        if isinstance(outcome, Stored):
+            return None
+        return f"the stream {streams.EVENTS.name} does not accept messages: {outcome.why}"
 
     async def ask(self, query: Query[R], tenant: TenantId, timeout_s: float = 5.0) -> R:
         """Asks the owner and returns its answer.

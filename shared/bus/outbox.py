@@ -98,6 +98,11 @@ class Outbox:
             rows = (await connection.execute(self._waiting, parameters)).all()
         return [_row(row) for row in rows], age_s
 
+    async def load_age_s(self) -> float:
+        """The age in seconds of the oldest unpublished row; 0 where there is none."""
+        async with self._database.system_statements() as connection:
+            return float(await connection.scalar(self._age) or 0.0)
+
     async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:
         """Rows that were published to an earlier creation of the stream, or beyond its end."""
         parameters = {

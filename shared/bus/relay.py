@@ -66,6 +66,9 @@ class Relay:
         self._unmarked: list[Published] = []
         self._in_hand: set[UUID] = set()
         self._refused: dict[UUID, _Refused] = {}
+        self._unsent: dict[UUID, float] = {}
+        self.refusal: str | None = None
+        """Why the last batch was not published; None when it was."""
         self._outages = Outages()
         self._created: dict[str, datetime] = {}
         self._whole: dict[str, StreamState] = {}
@@ -82,9 +85,27 @@ class Relay:
         """Takes rows whose transaction has been committed; they are published in this order. Beyond the room, the poll finds them."""
         if self._waiting.qsize() > _ROOM:
             return
+        now = self._clock.monotonic()
         for row in rows:
             self._in_hand.add(row.id)
+            self._unsent.setdefault(row.id, now)
             self._waiting.put_nowait(row)
+
+    def unsent_s(self) -> float | None:
+        """How long the oldest message of this process has waited for JetStream's acknowledgement; None where none waits."""
+        oldest = next(iter(self._unsent.values()), None)
+        return None if oldest is None else self._clock.monotonic() - oldest
+
+    def try_again(self) -> None:
+        """JetStream takes messages again: publish those that it refused now, not when their pause is over."""
+        self._refused.clear()
+        self._poll_sooner.set()
+
+    async def age_s(self) -> float:
+        """How long the oldest message of the service, of whatever process, has waited to be published."""
+        age_s = await self._outbox.load_age_s()
+        metrics.outbox_age(self._schema, age_s)
+        return age_s
 
     async def run(self) -> None:
         """Publishes, marks, polls for what was left behind, refills lost streams, drops what is old; until `flush` ends it."""
@@ -127,8 +148,10 @@ class Relay:
                 async with self._publishing:
                     await self._connected()
                     await self._publish(rows)
+                self.refusal = None
                 self._outages.worked("publishing")
             except Transient as error:
+                self.refusal = str(error)
                 self._outages.failed("publishing", error)
                 self._poll_soon()
                 await asyncio.sleep(error.retry_after_s)
@@ -165,6 +188,7 @@ class Relay:
         for row, outcome in zip(rows, outcomes, strict=True):
             if isinstance(outcome, Stored):
                 self._refused.pop(row.id, None)
+                self._unsent.pop(row.id, None)
                 stream = created[streams.stream_of(row.subject).name]
                 if outcome.sequence < self._top.get(outcome.stream, 0):
                     self._reconnected.set()  # it counts anew: another stream has taken its place
@@ -233,6 +257,9 @@ class Relay:
         left_alone = [row for row, refused in self._refused.items() if refused.until > now]
         rows, age_s = await self._outbox.load_waiting(_STALE_S, left_alone, _BATCH)
         metrics.outbox_age(self._schema, age_s)
+        if age_s < _STALE_S:
+            # What was refused here was published by another replica.
+            self._unsent = {row: since for row, since in self._unsent.items() if row in self._in_hand}
         self.hand_over([row for row in rows if row.id not in self._in_hand])
         if age_s:
             self._poll_soon()
@@ -284,5 +311,5 @@ class Relay:
     def _on_reconnect(self) -> None:
         """The server may have come back with another store: looked at now, not at the next turn."""
         self._created.clear()
-        self._refused.clear()
+        self.try_again()
         self._reconnected.set()

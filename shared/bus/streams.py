@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
 
+from shared.ids import SITE
+
 _DAY_S = 86_400.0
 _MIB = 1024 * 1024
 
@@ -40,6 +42,9 @@ DEAD_LETTERS = Stream(
 )
 """An operator settles its messages one by one; no service has the permission."""
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
+
+HEALTH = f"evt.v1.{SITE}.health"
+"""Before a service's name: the subject of its health checks. No consumer takes it, and the stream drops it after a day."""
 
 
 def stream_of(subject: str) -> Stream:

@@ -8,6 +8,7 @@ from shared.messages import (
     experiments,
     exports,
     files,
+    health,
     instances,
     journals,
     limits,
@@ -169,6 +170,7 @@ ALL: tuple[type[Message], ...] = (
     *deletions.BY_OWNER.values(),
     deletions.EntityDeleted,
     *republish.BY_OWNER.values(),
+    *health.BY_OWNER.values(),
 )
 
 BY_TYPE: dict[str, type[Message]] = {message.TYPE: message for message in ALL}

@@ -32,6 +32,12 @@ _DEAD_LETTERS = Counter(
     "muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"]
 )
 
+_HEALTH_CHECK = Gauge(
+    "muster_health_check",
+    "1 while a dependency of the service works, 0 while its check fails",
+    ["service", "check"],
+)
+
 
 class Observed:
     """Around what is timed. A class: a generator's `with` costs more than the counting."""
@@ -107,6 +113,11 @@ def dead_letter(consumer: str) -> None:
 def lease_age(lease: str, age_s: float) -> None:
     """Say how long ago the holder renewed a lease."""
     _LEASE_AGE.labels(lease).set(age_s)
+
+
+def health_check(service: str, check: str, *, is_ok: bool) -> None:
+    """Say whether a health check of a service holds."""
+    _HEALTH_CHECK.labels(service, check).set(1 if is_ok else 0)
 
 
 def exposition(accept: str) -> tuple[bytes, str]:

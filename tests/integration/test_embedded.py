@@ -170,6 +170,20 @@ def test_what_stands_behind_the_gateway_keeps_off_its_cores(place: Place) -> Non
     assert all(cores[name] == ours for name in ("provisioner", "postgres", "redis", "s3", "simulator"))
 
 
+def test_status_shows_a_degraded_platform_with_the_reason(place: Place) -> None:
+    """The bus is frozen: its connections are open, and it stores nothing."""
+    assert wait_until(lambda: place.status()["health"] == "ok", 30, pause_s=0.5)
+    frozen = place.pids()["nats"]
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        assert wait_until(lambda: place.status()["health"] == "degraded", 30, pause_s=0.5)
+        found = place.status()["problems"]
+        assert any(one["check"] == "bus" and one["reason"] and one["since"] for one in found)
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    assert wait_until(lambda: place.status()["health"] == "ok", 60, pause_s=0.5)
+
+
 @pytest.mark.parametrize("name", ["searcher", "nats", "postgres", "gateway"])
 def test_what_is_killed_is_started_again(place: Place, name: str) -> None:
     killed = place.pids()[name]

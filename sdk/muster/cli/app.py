@@ -15,6 +15,7 @@ from muster.cli import (
     deleting,
     experiment,
     exports,
+    health,
     importing,
     machines,
     model,
@@ -85,6 +86,7 @@ ORDER = (
     "webhook",
     "import",
     "audit",
+    "health",
     "session",
     "login",
     "logout",
@@ -158,6 +160,7 @@ app.command("cost", cls=Command)(cost.cost)
 app.command("search", cls=Command)(search.search)
 app.command("trace", cls=Command)(trace.trace)
 app.command("tensorboard", cls=Command)(tensorboard.tensorboard)
+app.command("health", cls=Command)(health.health)
 app.command("login", cls=Command)(sign_in.login)
 app.command("logout", cls=Command)(sign_in.logout)
 app.command("whoami", cls=Command)(sign_in.whoami)

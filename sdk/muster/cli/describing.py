@@ -26,6 +26,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("owner", found.owner),
         ("state", found.state),
         ("warning" if found.state == "completed" and found.best is None else "reason", found.reason),
+        ("waiting", found.waiting),
         ("progress", f"{found.progress:.0%}"),
         ("search", _search(found)),
         ("limits", ", ".join(_texts(found, "limits"))),

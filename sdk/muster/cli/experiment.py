@@ -229,7 +229,7 @@ def fork(
 
 
 def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
-    warn(made.warnings)
+    warn([*made.warnings, *([made.waiting] if made.waiting else [])])
     if wait_for_it:
         note("created experiment [bold]{}[/] ({})", made.number, made.name)
         wait(str(made.number))

@@ -43,6 +43,8 @@ def show(operation: Name) -> None:
 def _said(found: "LongOperation") -> list[tuple[str, object]]:
     said: list[tuple[str, object]] = [("operation", found.operation), ("state", found.state)]
     said.append(("since", when(found.created_at)))
+    if found.waiting is not None:
+        said.append(("waiting", found.waiting))
     if found.message is not None:
         said += [("refused", found.message), ("what helps", found.hint)]
     return said

@@ -239,6 +239,7 @@ class AsyncClient(AsyncNoun[Client]):
 
     me = awaited(Client.me)
     health = awaited(Client.health)
+    platform_health = awaited(Client.platform_health)
     search_logs = listed(Client.search_logs)
 
     def __init__(self, client: Client) -> None:

@@ -111,6 +111,10 @@ class Client:
         """Return who the caller is."""
         return self._transport.get(models.Me, "/v1/me")
 
+    def platform_health(self) -> models.PlatformHealth:
+        """Return whether the platform works; its operators also get every check of every service."""
+        return self._transport.get(models.PlatformHealth, "/v1/health/platform")
+
     def drive(self, experiment: Reference, driver: str | None = None) -> Search:
         """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
         return Search(self._transport, experiment, driver)

@@ -16,6 +16,10 @@ LONGEST_WAIT_S = 10.0
 LONGEST_PAUSE_S = 2.0
 PATIENCE_S = 60.0
 PROBLEM = "application/problem+json"
+CONNECTION_LOST = "connection_lost"
+"""It was sent, wholly or in part, and not answered."""
+GATEWAY_AWAY = "gateway_away"
+"""Answered by something between, such as a proxy: what it was sent to may have it."""
 
 
 class Patience:
@@ -63,14 +67,15 @@ def reached(url: str, who: Literal["platform", "object store"] = "platform") -> 
         raise Rejected(
             "bad_url", f"{url!r} is no address of the {who}", hint="write http://host:port"
         ) from error
-    except httpx.ConnectError as error:
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
         raise Transient(
-            f"the {who} at {url} cannot be reached ({error}): {_LOOK[who]}",
+            f"the {who} at {url} cannot be reached ({str(error) or type(error).__name__}): {_LOOK[who]}",
             code="unreachable",
         ) from error
     except httpx.TransportError as error:
         raise Transient(
-            f"the connection to the {who} at {url} broke ({type(error).__name__}): try again"
+            f"the connection to the {who} at {url} broke ({type(error).__name__}): try again",
+            code=CONNECTION_LOST,
         ) from error
 
 
@@ -95,8 +100,10 @@ def _plain(answer: httpx.Response) -> MusterError:
             )
         case 409:
             return Conflict("conflict", said)
-        case 429 | 502 | 503 | 504:
+        case 429 | 503:
             return Transient(said)
+        case 502 | 504:
+            return Transient(said, code=GATEWAY_AWAY)
         case status if status < 500:
             return Rejected("refused", said)
         case _:

@@ -781,6 +781,11 @@ class ExperimentDetail(Experiment):
         default=None, description="How many trials its search has open at once, now; 0: as many as there are."
     )
     budget: ExperimentBudget | None = Field(default=None, description="None: it has none.")
+    waiting: str | None = Field(
+        default=None,
+        description="Of one that the searcher has not taken up: that it is stored and not on its way yet, because the message bus accepts"
+        " no messages.",
+    )
 
 
 class ExperimentPage(Resource):
@@ -872,6 +877,36 @@ class ExperimentGroupPage(Resource):
 
     items: list[ExperimentGroup]
     next_cursor: str | None = None
+
+
+class HealthState(StrEnum):
+    """Whether everything works."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+
+
+class ServiceCheck(Resource):
+    """The last result of one health check of one service."""
+
+    service: str
+    name: str = Field(description="What is checked: `bus`, `database`, `outbox`, `leader` or `answers`.")
+    ok: bool
+    reason: str | None = Field(default=None, description="Why it failed; null while it holds.")
+    since: datetime = Field(description="When the check began to hold, or to fail.")
+
+
+class PlatformHealth(Resource):
+    """The state of the platform now."""
+
+    state: HealthState
+    summary: str | None = Field(
+        default=None, description="What a degraded platform means for its users, in a sentence."
+    )
+    since: datetime | None = Field(default=None, description="When the first failing check began to fail.")
+    checks: list[ServiceCheck] = Field(
+        default=[], description="Every check of every service, for operators of the site; empty for others."
+    )
 
 
 class LineageKind(StrEnum):
@@ -1266,6 +1301,10 @@ class LongOperation(Resource):
     code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
     message: str | None = Field(default=None, description="When it was refused: why.")
     hint: str | None = None
+    waiting: str | None = Field(
+        default=None,
+        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
+    )
 
 
 class LongOperationPage(Resource):

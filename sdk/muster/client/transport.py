@@ -14,11 +14,18 @@ from uuid import UUID
 import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from muster.client.failures import LONGEST_WAIT_S, problem_of, reached, wait_s
+from muster.client.failures import (
+    CONNECTION_LOST,
+    GATEWAY_AWAY,
+    LONGEST_WAIT_S,
+    problem_of,
+    reached,
+    wait_s,
+)
 from muster.client.partial import read_partial
 from muster.client.settings import Address
 from muster.config.document import read_mapping
-from muster.errors import Broken, Rejected, Transient
+from muster.errors import Broken, Rejected, Transient, uncertain
 
 ATTEMPTS = 6
 SETTLING_ATTEMPTS = 8
@@ -27,6 +34,9 @@ TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 USER_AGENT = "muster-sdk/0.1"
 
 CHUNK_BYTES = 1 << 18
+_MAY_HAVE_ARRIVED = frozenset({CONNECTION_LOST, GATEWAY_AWAY})
+WAITING_ATTEMPTS = 5
+"""Some ten seconds: longer than the bus needs to choose another leader."""
 
 Query = Mapping[str, str | int | bool | Sequence[str] | None]
 Reference = str | int | UUID
@@ -157,17 +167,31 @@ class Transport:
     def _settled(self, answer: httpx.Response) -> bytes:
         """What came of an operation that took longer than its request waited; raises `Transient` where that takes too long."""
         path = answer.headers["location"]
+        look = f"`muster operation show {path.rpartition('/')[2]}` shows its outcome"
+        waiting: str | None = None
         for attempt in range(SETTLING_ATTEMPTS):
             self._sleep(wait_s(attempt, float(answer.headers.get("retry-after", 0))))
-            operation = self._retried(Call("GET", path)).json()
+            try:
+                operation = self._retried(Call("GET", path)).json()
+            except Transient as error:
+                raise Transient(
+                    f"{error.message}; the request is stored and may still take effect: {look}",
+                    error.retry_after_s,
+                    error.code,
+                    may_take_effect=True,
+                ) from error
             if operation["state"] == "refused":
                 raise Rejected(operation["code"], operation["message"], hint=operation.get("hint"))
             if operation["state"] == "done":
                 return json.dumps(operation["result"]).encode()
+            waiting = operation.get("waiting")
+            if waiting and attempt + 1 >= WAITING_ATTEMPTS:
+                break
         raise Transient(
-            f"the platform is still working on it: its outcome will be shown by GET {path}",
+            f"{waiting or 'the platform is still working on it'}: {look}",
             LONGEST_WAIT_S,
             "still_working",
+            may_take_effect=True,
         )
 
     def _retried(self, call: Call) -> httpx.Response:
@@ -175,11 +199,16 @@ class Transport:
         if call.method != "GET":
             headers["Idempotency-Key"] = secrets.token_hex(16)
             headers["Prefer"] = "respond-async"
+        may_take_effect = False
         for attempt in range(self.attempts):
             try:
                 return self._send(call, headers)
             except Transient as error:
+                # One attempt is enough, also where the last ones found nobody.
+                may_take_effect = may_take_effect or error.may_take_effect or error.code in _MAY_HAVE_ARRIVED
                 if attempt + 1 == self.attempts:
+                    if may_take_effect and call.method != "GET":
+                        raise uncertain(error, call.path) from error
                     raise
                 self._sleep(wait_s(attempt, error.retry_after_s))
         raise AssertionError("unreachable")

@@ -138,6 +138,11 @@ class ExperimentDetail(Experiment):
         default=None, description="How many trials its search has open at once, now; 0: as many as there are."
     )
     budget: ExperimentBudget | None = Field(default=None, description="None: it has none.")
+    waiting: str | None = Field(
+        default=None,
+        description="Of one that the searcher has not taken up: that it is stored and not on its way yet, because the message bus accepts"
+        " no messages.",
+    )
 
 
 class ExperimentPage(Resource):

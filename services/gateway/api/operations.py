@@ -31,6 +31,10 @@ class LongOperation(Resource):
     code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
     message: str | None = Field(default=None, description="When it was refused: why.")
     hint: str | None = None
+    waiting: str | None = Field(
+        default=None,
+        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
+    )
 
 
 class LongOperationPage(Resource):

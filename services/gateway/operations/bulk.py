@@ -28,6 +28,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.deferring import orderer_of
 from services.gateway.operations.find import experiment_in
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.lifecycle import ACTIONS, Action
 from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.store import experiments as store, ordered
@@ -81,8 +82,9 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
 
     if pending and await wait_for(call, new_id(call.doors.clock), look) is None:
         await _remember(call, name, pending)
+        told = {"message": waiting_for_bus(call)}
         for experiment, (operation, _) in pending.items():
-            items[experiment] = items[experiment].model_copy(update={"operation": operation})
+            items[experiment] = items[experiment].model_copy(update={"operation": operation, **told})
     return BulkOutcome(items=sorted(items.values(), key=lambda item: item.number))
 
 

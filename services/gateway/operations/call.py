@@ -12,7 +12,7 @@ import aiohttp
 from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import MusterError, NotFound, Rejected
+from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
 from services.gateway.api.base import Resource
 from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
@@ -25,10 +25,12 @@ from services.gateway.remembered.answered import Answered
 from services.gateway.remembered.code_sizes import CodeSizes
 from services.gateway.remembered.recent import Recent
 from services.gateway.remembered.rendered import Rendered
+from services.gateway.remembered.site_health import SiteHealth
 from services.gateway.settings import WebhookSection
 from services.gateway.sign_in.passwords import Passwords
 from services.gateway.sign_in.providers import Providers
 from shared.bus import Bus, Unit, Units, Word
+from shared.bus.health import BusOutage
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import SITE, TenantId
@@ -99,6 +101,8 @@ class Doors:
     version: str
     auditor: Auditor
     sign_in: SignIn
+    outage: BusOutage
+    site_health: SiteHealth
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +179,11 @@ class Call:
 
     def unit(self) -> AbstractAsyncContextManager[Unit]:
         """The same, for what is changed and announced; the call's audit record is committed with it."""
-        return self._recorded(self.doors.units.tenant(self.tenant, self.within))
+        return self._changed(self.doors.units.tenant(self.tenant, self.within))
 
     def word(self) -> AbstractAsyncContextManager[Word]:
         """The same, for what is only announced or recorded."""
-        return self._recorded(self.doors.units.word(self.tenant, self.within))
+        return self._changed(self.doors.units.word(self.tenant, self.within))
 
     def unit_apart(self) -> AbstractAsyncContextManager[Unit]:
         """The same without the record, for what only prepares the change."""
@@ -187,12 +191,18 @@ class Call:
 
     def site_unit(self) -> AbstractAsyncContextManager[Unit]:
         """Over all tenants, for what who keeps the site changes; the call's audit record is committed with it."""
-        return self._recorded(self.doors.units.system())
+        return self._changed(self.doors.units.system())
 
     async def order(self, question: Query[R], timeout_s: float | None = None) -> R:
         """Asks another service for a change; that it was asked for stands in the audit log before."""
         await self.record()
-        return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
+        try:
+            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
+        except Transient as error:
+            # An owner that answers says what it did; one that does not may have done it all the same.
+            if error.code == "timeout" and self.pen is not None:
+                raise uncertain(error, self.pen.asked_path) from error
+            raise
 
     async def glimpse(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
         """What another service says of a thing before it is changed, for the audit log; None where it does not say: the change is asked for all the same."""
@@ -232,6 +242,14 @@ class Call:
         """Who keeps the site changes something of a tenant: the record stands in that tenant's log too."""
         if self.pen is not None and tenant not in self.pen.tenants:
             self.pen.tenants += (tenant,)
+
+    @asynccontextmanager
+    async def _changed(self, opened: AbstractAsyncContextManager[W]) -> AsyncIterator[W]:
+        """As `_recorded`, and noted: what comes after the commit may fail, and the change stands."""
+        async with self._recorded(opened) as word:
+            yield word
+        if self.pen is not None:
+            self.pen.has_changed = True
 
     @asynccontextmanager
     async def _recorded(self, opened: AbstractAsyncContextManager[W]) -> AsyncIterator[W]:

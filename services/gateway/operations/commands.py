@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import Conflict, NotFound, Rejected
+from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.api.base import Request, Resource
 from services.gateway.operations.call import Call
 from services.gateway.operations.deferring import deferred
@@ -90,9 +90,13 @@ async def wait_for(
             if answered is not None and waiter.answer is not None:
                 call.doors.feed.note(tenant, changed)
                 return answered(waiter.answer)
-            async with call.doors.database.looking(tenant) as connection:
-                found = await look(connection)
-                refusal = None if found is not None else await load_refusal(connection, operation_id)
+            try:
+                async with call.doors.database.looking(tenant) as connection:
+                    found = await look(connection)
+                    refusal = None if found is not None else await load_refusal(connection, operation_id)
+            except Transient:
+                # Who is asked does not answer: the command stands, and may work within the time that is left.
+                found = refusal = None
             if found is not None:
                 call.doors.feed.note(tenant, changed)
                 return found

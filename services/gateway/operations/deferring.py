@@ -1,5 +1,7 @@
 """Answering before the outcome is known: what was ordered goes on, and becomes a thing of its own that can be looked at (`long`)."""
 
+from collections.abc import Awaitable
+from typing import TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -8,7 +10,10 @@ from muster.errors import Transient
 from services.gateway.api.base import Resource
 from services.gateway.api.operations import LongOperation, OperationState
 from services.gateway.operations.call import Call
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.store import ordered
+
+T = TypeVar("T")
 
 
 class StillWorking(Transient):
@@ -20,10 +25,15 @@ class StillWorking(Transient):
     """
 
     def __init__(self, operation: LongOperation, present: Resource | None = None) -> None:
+        state = (
+            operation.waiting
+            or "the owner has not answered yet; the request is stored and will be carried out"
+        )
         super().__init__(
-            f"the owner has not answered yet; the request is kept and will be carried out: operation {operation.id}",
+            f"{state}: operation {operation.id}",
             retry_after_s=1.0,
             code="still_working",
+            may_take_effect=True,
         )
         self.operation = operation
         self.present = present
@@ -63,8 +73,22 @@ async def deferred(
         await ordered.insert_ordered(unit.connection, values)
         now = unit.now
     state = OperationState.RUNNING
-    operation = LongOperation(id=operation_id, operation=call.operation, state=state, created_at=now)
+    operation = LongOperation(
+        id=operation_id,
+        operation=call.operation,
+        state=state,
+        created_at=now,
+        waiting=waiting_for_bus(call),
+    )
     return StillWorking(operation, present)
+
+
+async def unless_silent(present: Awaitable[T]) -> T | None:
+    """What a thing is like now; None where its owner does not answer: what was ordered is deferred all the same."""
+    try:
+        return await present
+    except Transient:
+        return None
 
 
 def orderer_of(call: Call) -> UUID:

@@ -22,7 +22,7 @@ from services.gateway.api.cluster import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.cluster import load_cluster, load_worker
 from services.gateway.operations.commands import wait_for
-from services.gateway.operations.deferring import deferred
+from services.gateway.operations.deferring import deferred, unless_silent
 from services.gateway.operations.render_cluster import render_worker
 from shared.ids import SITE, new_id
 from shared.messages.pools import ClusterView
@@ -112,7 +112,8 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
 
     found = await wait_for(call, operation, look, sent_for=SITE)
     if found is None:
-        present = render_worker(await load_worker(call, request.worker))
+        now = await unless_silent(load_worker(call, request.worker))
+        present = render_worker(now) if now is not None else None
         raise await deferred(call, operation, present=present, wanted=wanted)
     return found
 
@@ -157,8 +158,9 @@ async def _drain(
     operation = commands[0].operation_id
     found = await wait_for(call, operation, look, sent_for=SITE)
     if found is None:
-        now = wanted.among(await load_cluster(call))
-        raise await deferred(call, operation, present=show(now), wanted=wanted)
+        view = await unless_silent(load_cluster(call))
+        present = show(wanted.among(view)) if view is not None else None
+        raise await deferred(call, operation, present=present, wanted=wanted)
     return found
 
 

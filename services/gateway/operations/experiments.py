@@ -18,6 +18,7 @@ from services.gateway.api.experiments import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
@@ -64,7 +65,13 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
     async def load() -> ExperimentDetail:
         return render_experiment_detail(await find_experiment(call, request.experiment))
 
-    return await call.doors.recent.get(call.view, "experiment", request.experiment, load)
+    return with_waiting(call, await call.doors.recent.get(call.view, "experiment", request.experiment, load))
+
+
+def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
+    """The experiment, with why the searcher has not taken it up where the bus is the reason."""
+    waiting = waiting_for_bus(call) if shown.version == 0 else None
+    return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
 
 
 async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:

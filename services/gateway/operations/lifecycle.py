@@ -13,6 +13,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.deferring import deferred
 from services.gateway.operations.find import find_experiment
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, new_id
@@ -121,7 +122,12 @@ async def taken_up(call: Call, row: Any) -> None:
         return now if now is not None and now.version > 0 else None
 
     if await wait_for(call, row.id, look, about=row.id) is None:
-        raise Transient("the searcher has not taken the experiment up yet", 1.0, "still_working")
+        why = f" ({waiting})" if (waiting := waiting_for_bus(call)) else ""
+        raise Transient(
+            f"the searcher has not taken experiment {row.number} up yet{why}: nothing was changed, try again later",
+            1.0,
+            "still_working",
+        )
 
 
 def _ending(row: Any, _: int) -> bool:

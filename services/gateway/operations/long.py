@@ -34,6 +34,7 @@ from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import Entity
 from services.gateway.operations.deferring import orderer_of
 from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments, ordered as store
@@ -56,7 +57,7 @@ async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
         (shown,) = await _render_of_site(call, [row])
     if shown is None:
         raise NotFound(f"operation {request.operation}", "an operation can be looked at for a day")
-    return shown
+    return _with_waiting(call, shown)
 
 
 async def list_operations(call: Call, request: ListOperationsRequest) -> LongOperationPage:
@@ -68,11 +69,16 @@ async def list_operations(call: Call, request: ListOperationsRequest) -> LongOpe
     of_site = [row for row in found.rows if row.wanted is not None]
     if of_site:
         shown |= {one.id: one for one in await _render_of_site(call, of_site) if one is not None}
-    items = [shown[row.id] for row in found.rows if row.id in shown]
+    items = [_with_waiting(call, shown[row.id]) for row in found.rows if row.id in shown]
     return LongOperationPage(
         items=[one for one in items if wanted.filter is None or meets(wanted.filter, partial(cell_of, one))],
         next_cursor=next_cursor(call, request, found.next),
     )
+
+
+def _with_waiting(call: Call, shown: LongOperation) -> LongOperation:
+    waiting = waiting_for_bus(call) if shown.state is OperationState.RUNNING else None
+    return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
 
 
 async def _render(connection: AsyncConnection, row: Any) -> LongOperation:

@@ -8,7 +8,7 @@ from services.gateway.api.pools import EditPoolRequest, ListPoolsRequest, Pool, 
 from services.gateway.operations.call import Call
 from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import wait_for
-from services.gateway.operations.deferring import deferred
+from services.gateway.operations.deferring import deferred, unless_silent
 from services.gateway.operations.paging import choose_page, read_wanted
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_cluster import render_pool
@@ -65,7 +65,8 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
 
     found = await wait_for(call, command.operation_id, look, sent_for=SITE)
     if found is None:
-        present = render_pool(await view_of(call, request.pool))
+        now = await unless_silent(view_of(call, request.pool))
+        present = render_pool(now) if now is not None else None
         raise await deferred(call, command.operation_id, present=present, wanted=wanted)
     return found
 

@@ -18,6 +18,7 @@ from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.limits import named_tenant, unused_workspace
 from services.gateway.operations.once import claim_apart, forget, remember
 from services.gateway.operations.paging import choose_page, read_wanted
@@ -60,9 +61,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         await forget(call, earlier.operation_id if earlier else command.operation_id)
         raise
     if found is None:
-        raise Transient(
-            "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
-        )
+        raise _unanswered(call)
     warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
     answer = _render(found, name).model_copy(update={"warnings": warnings})
     async with call.transaction() as connection:
@@ -96,8 +95,14 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
     async def look(_: AsyncConnection) -> ReservationView | None:
         return found if await _find(call, found.reservation_id) is None else None
 
-    await wait_for(call, command.operation_id, look, sent_for=SITE)
+    if await wait_for(call, command.operation_id, look, sent_for=SITE) is None:
+        raise _unanswered(call)
     return shown
+
+
+def _unanswered(call: Call) -> Transient:
+    """The command is stored; the front says that it may still take effect."""
+    return Transient(waiting_for_bus(call) or "the scheduler has not answered yet", retry_after_s=2.0)
 
 
 async def _send(call: Call, command: Command) -> None:

@@ -25,6 +25,7 @@ from services.gateway.operations.checking import (
     one_source,
     unless_away,
 )
+from services.gateway.operations.experiments import with_waiting
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import Claimed, claim, claimed_by
 from services.gateway.operations.quotas import check_open
@@ -91,7 +92,7 @@ async def _submit(
         experiment_id = ExperimentId(new_id(call.doors.clock))
         begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
         if isinstance(begun, Claimed):
-            return ExperimentDetail.model_validate(begun.response)
+            return with_waiting(call, ExperimentDetail.model_validate(begun.response))
         await check_open(unit, begun.most)
         number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
@@ -103,7 +104,7 @@ async def _submit(
         call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
-    return answer
+    return with_waiting(call, answer)
 
 
 async def _begin(

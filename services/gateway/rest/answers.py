@@ -17,6 +17,8 @@ from services.gateway.rest.reading import read_list
 CSV = "text/csv"
 RESPOND_ASYNC = "respond-async"
 """What a client prefers (RFC 7240) that takes an operation for an answer."""
+WAITING = "Muster-Waiting"
+"""Why what was stored is not on its way yet, beside an answer that shows the thing itself."""
 
 
 def ordered(request: web.Request, error: StillWorking) -> web.Response | None:
@@ -25,6 +27,8 @@ def ordered(request: web.Request, error: StillWorking) -> web.Response | None:
         "Location": f"/v1/operations/{error.operation.id}",
         "Retry-After": str(math.ceil(error.retry_after_s)),
     }
+    if error.operation.waiting:
+        headers[WAITING] = error.operation.waiting
     prefers = ",".join(request.headers.getall("Prefer", [])).lower()
     if RESPOND_ASYNC in (one.partition(";")[0].strip() for one in prefers.split(",")):
         headers["Preference-Applied"] = RESPOND_ASYNC

@@ -42,6 +42,8 @@ MAX_CONNECTIONS = 2000
 LAST_EVENT_ID = "last-event-id"
 ETAG = "etag"
 OPERATION = "operation"
+WAITING = "muster-waiting"
+"""Why what was stored is not on its way yet."""
 _IDLE_S = 15.0
 
 _OPTIONS = [
@@ -127,7 +129,10 @@ class Rpc:
                     except StillWorking as error:
                         if error.present is None:
                             raise
-                        context.set_trailing_metadata(_trailing(row, {OPERATION: str(error.operation.id)}))
+                        told = {OPERATION: str(error.operation.id)}
+                        if error.operation.waiting:
+                            told[WAITING] = error.operation.waiting
+                        context.set_trailing_metadata(_trailing(row, told))
                         return self._written(error.present)
                     tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
                     context.set_trailing_metadata(_trailing(row, tag))

@@ -25,6 +25,8 @@ def status_of(
     facts = {"kind": error.kind, "instance": f"urn:muster:request:{request_id}"}
     if isinstance(error, StillWorking):
         facts["operation"] = str(error.operation.id)
+    if isinstance(error, Transient) and error.may_take_effect:
+        facts["may_take_effect"] = "true"
     facts |= {
         key: value
         for key, value in (("place", error.place), ("hint", error.hint), ("trace_id", trace_id))

@@ -13,6 +13,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.exports import ExportMetrics, ExportTable
 from shared.messages.files import ConfirmUpload, GetCodeFiles, GetCodeText, GetUploadUrl
+from shared.messages.health import ProvisionerHealth, RegistryHealth, SchedulerHealth, SearcherHealth
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
 from shared.messages.machine_pools import (
@@ -45,6 +46,7 @@ from shared.messages.workers import IssueJoin, Join
 
 QUESTIONS: dict[str, tuple[type, ...]] = {
     "searcher": (
+        SearcherHealth,
         experiments.ValidateConfig,
         journals.GetJournal,
         experiments.GetFront,
@@ -54,6 +56,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         TellSearch,
     ),
     "scheduler": (
+        SchedulerHealth,
         ValidatePlacement,
         GetQueue,
         Explain,
@@ -66,6 +69,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         Join,
     ),
     "registry": (
+        RegistryHealth,
         GetUploadUrl,
         ConfirmUpload,
         GetSeries,
@@ -98,6 +102,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
     ),
     "simulator": (PlanExperiment,),
     "provisioner": (
+        ProvisionerHealth,
         GetMachinePools,
         SetMachinePool,
         CloseMachinePool,

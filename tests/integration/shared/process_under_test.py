@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from shared.errors import Transient
 from shared.process import Process, run
@@ -72,6 +73,10 @@ async def stay() -> None:
     await asyncio.Event().wait()
 
 
+async def probe(mode: str) -> str | None:
+    return "no leader for the stream" if mode == "unready" else None
+
+
 async def compose(_: ServiceSettings, process: Process) -> None:
     await process.enter(part("database"))
     await process.enter(part("bus"))
@@ -89,7 +94,7 @@ async def compose(_: ServiceSettings, process: Process) -> None:
     process.start("relay", relayed.run, stop=relayed.stop)
     consumer = Consumer()
     process.start("consumer", consumer.run, stop=consumer.stop)
-    process.check("bus", lambda: mode != "unready")
+    process.check("bus", partial(probe, mode))
     process.mark_ready()
 
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from deploy.embedded.ports import free_ports
+from deploy.embedded.servers.base import Home
+from deploy.embedded.services import Service
 from tests.support.waiting import PATIENCE_S
 
 SCRIPT = Path(__file__).with_name("process_under_test.py")
@@ -94,9 +97,22 @@ def test_the_side_port_tells_whether_it_lives_and_is_ready(start: Start) -> None
 
 
 def test_a_failing_check_makes_it_unready(start: Start) -> None:
-    status, body = get(port_of(start("unready")), "/ready")
+    port = port_of(start("unready"))
+    status, body = get(port, "/ready")
+    checks = {check["name"]: check for check in json.loads(body)["checks"]}
     assert status == 503
-    assert json.loads(body)["bus"] is False
+    assert (checks["bus"]["ok"], checks["process"]["ok"]) == (False, True)
+    assert checks["bus"]["since"] and checks["bus"]["reason"] == "no leader for the stream"
+    assert get(port, "/live")[0] == 200
+    assert get(port, "/ready?exclude=bus")[0] == 200
+
+
+def test_a_service_counts_as_started_while_a_dependency_is_away(start: Start, tmp_path: Path) -> None:
+    """The supervisor restarts what does not start; that would not bring a dependency back."""
+    service = Service(Home(tmp_path), "searcher", port_of(start("unready")), {})
+    assert service.ready()
+    (absent,) = free_ports(1)
+    assert not Service(Home(tmp_path), "searcher", absent, {}).ready()
 
 
 def test_metrics_stay_behind_the_token(start: Start) -> None:

@@ -281,7 +281,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         for verb in verbs.split():
             shown = shell(noun, verb, "--help")
             assert shown.code == 0 and "--json" in shown.out, (noun, verb)
-    for command in ("queue", "usage", "cost", "trace", "tensorboard", "login", "whoami"):
+    for command in ("queue", "usage", "cost", "trace", "tensorboard", "health", "login", "whoami"):
         assert "--json" in shell(command, "--help").out
 
 

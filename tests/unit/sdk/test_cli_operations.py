@@ -1,5 +1,7 @@
 """`muster operation`, and commands that take longer than a request waits."""
 
+from pathlib import Path
+
 import httpx
 
 from tests.unit.sdk.shell import EXPERIMENT, Shell
@@ -39,3 +41,45 @@ def test_what_is_refused_later_is_refused_all_the_same(shell: Shell) -> None:
     shell.answers[f"GET /v1/operations/{ID}"] = httpx.Response(200, json=REFUSED)
     shown = shell("experiment", "pause", "31")
     assert shown.code == 3 and "it is over" in shown.err
+
+
+WAITING = "stored; it waits for the message bus, which has accepted no messages since 14:02:11 UTC"
+
+
+def test_a_command_that_waits_for_the_bus_says_so_and_is_not_waited_for_long(shell: Shell) -> None:
+    waiting = RUNNING | {"waiting": WAITING}
+    shell.answers["POST /v1/experiments/31/pause"] = httpx.Response(202, json=waiting, headers=ACCEPTED)
+    shell.answers[f"GET /v1/operations/{ID}"] = httpx.Response(200, json=waiting)
+    shown = shell("experiment", "pause", "31")
+    assert shown.code == 6 and WAITING in shown.err and f"muster operation show {ID}" in shown.err
+    assert len(shell.requests) <= 6
+    assert WAITING in shell("operation", "show", ID).out
+
+
+def test_a_created_experiment_that_waits_for_the_bus_says_so(shell: Shell, project: Path) -> None:
+    submitted = EXPERIMENT | {"state": "submitted", "version": 0, "waiting": WAITING}
+    shell.answers["POST /v1/experiments"] = httpx.Response(201, json=submitted)
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=submitted)
+    made = shell("experiment", "create", str(project / "config.yaml"))
+    assert made.code == 0 and WAITING in made.err
+    assert WAITING in shell("experiment", "describe", "31").out
+
+
+def test_health_shows_the_reason_and_ends_with_its_own_code(shell: Shell) -> None:
+    check = {
+        "service": "gateway",
+        "name": "bus",
+        "ok": False,
+        "reason": "no leader",
+        "since": "2026-12-01T08:00:00Z",
+    }
+    degraded = {
+        "state": "degraded",
+        "summary": "The message bus does not accept messages.",
+        "checks": [check],
+    }
+    shell.answers["GET /v1/health/platform"] = httpx.Response(200, json=degraded)
+    shown = shell("health")
+    assert shown.code == 6 and "does not accept messages" in shown.err and "no leader" in shown.out
+    shell.answers["GET /v1/health/platform"] = httpx.Response(200, json={"state": "ok"})
+    assert shell("health").code == 0

@@ -212,3 +212,47 @@ def test_the_body_is_json() -> None:
     gateway = Gateway(httpx.Response(201, json=MODEL))
     gateway.client().models.create("digits", description="numbers")
     assert json.loads(gateway.requests[0].content)["description"] == "numbers"
+
+
+UNSURE = "may still take effect: check with `muster experiment describe 12` before you repeat it"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        httpx.ReadTimeout("slow"),
+        httpx.RemoteProtocolError("closed"),
+        httpx.Response(504, text="a proxy"),
+        problem(503, "transient", "unavailable", may_take_effect=True),
+    ],
+)
+def test_a_change_that_may_have_arrived_says_so_though_nobody_was_found_at_last(
+    first: httpx.Response | Exception,
+) -> None:
+    gateway = Gateway(first, httpx.ConnectError("refused"))
+    with pytest.raises(Transient) as caught:
+        gateway.transport().post(Model, "/v1/experiments/12/pause")
+    assert caught.value.code == "unreachable" and caught.value.may_take_effect
+    assert UNSURE in str(caught.value)
+
+
+def test_a_change_that_never_left_says_nothing_of_the_kind() -> None:
+    gateway = Gateway(httpx.ConnectError("refused"))
+    with pytest.raises(Transient) as caught:
+        gateway.transport().post(Model, "/v1/experiments/12/pause")
+    assert not caught.value.may_take_effect and "take effect" not in str(caught.value)
+
+
+def test_a_read_that_broke_changes_nothing() -> None:
+    gateway = Gateway(httpx.ReadTimeout("slow"))
+    with pytest.raises(Transient) as caught:
+        gateway.transport().get(Model, "/v1/experiments/12")
+    assert not caught.value.may_take_effect
+
+
+def test_an_accepted_change_that_cannot_be_followed_names_its_operation() -> None:
+    accepted = {"location": "/v1/operations/7", "preference-applied": "respond-async"}
+    gateway = Gateway(httpx.Response(202, json={}, headers=accepted), httpx.ConnectError("refused"))
+    with pytest.raises(Transient) as caught:
+        gateway.transport().post(Model, "/v1/experiments/12/pause")
+    assert caught.value.may_take_effect and "`muster operation show 7`" in str(caught.value)

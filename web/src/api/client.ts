@@ -1,7 +1,7 @@
 /** The one way to the gateway: typed by its own description of its operations (`npm run gen`). */
 import createClient, { type Middleware } from "openapi-fetch";
 import { credential } from "@/session/credential";
-import { asProblem, problemOf } from "./problem";
+import { asProblem, lost, problemOf } from "./problem";
 import type { paths } from "./schema";
 
 /** Where a session begins: what is refused there ends none. */
@@ -19,7 +19,16 @@ const session: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: "/", fetch: (request) => globalThis.fetch(request) });
+/** A change whose answer is lost may have been made; a read may just be repeated. */
+async function send(request: Request): Promise<Response> {
+  try {
+    return await globalThis.fetch(request);
+  } catch (thrown) {
+    throw request.method === "GET" ? thrown : lost(thrown);
+  }
+}
+
+export const api = createClient<paths>({ baseUrl: "/", fetch: send });
 api.use(session);
 
 /** The answer of `api.GET(…)` and its kin. Raises Problem for anything that is none. */

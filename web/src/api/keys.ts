@@ -2,6 +2,8 @@
 export const keys = {
   me: ["me"] as const,
   ways: ["ways"] as const,
+  /** Whether the platform works. */
+  health: ["health"] as const,
   /** The reader's own saved views. */
   views: ["views"] as const,
   experimentLists: ["experiments"] as const,

@@ -40,10 +40,25 @@ export function problemOf(status: number, body: unknown): Problem {
   return new Problem({ status, code: "unexpected", detail: `the platform answered ${status} without saying why` });
 }
 
+/** What was thrown by a request that was to change something: where the connection failed, nobody knows whether it was stored. */
+export function lost(thrown: unknown): unknown {
+  if (!isNetworks(thrown)) return thrown;
+  return new Problem({
+    status: 0,
+    code: "unreachable",
+    detail: "the platform could not be reached; the change may have been stored and may still take effect",
+    hint: "look whether it did before you repeat it",
+  });
+}
+
+function isNetworks(thrown: unknown): boolean {
+  return thrown instanceof TypeError && /fetch|network|load failed/i.test(thrown.message);
+}
+
 /** The problem behind whatever was thrown. */
 export function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
-  if (thrown instanceof TypeError && /fetch|network|load failed/i.test(thrown.message)) {
+  if (isNetworks(thrown)) {
     return new Problem({
       status: 0,
       code: "unreachable",

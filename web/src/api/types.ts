@@ -14,5 +14,7 @@ export type PlanRange = Schemas["PlanRange"];
 export type BulkAction = Schemas["BulkAction"];
 export type BulkOutcome = Schemas["BulkOutcome"];
 export type LiveEvent = Schemas["Event"];
+export type PlatformHealth = Schemas["PlatformHealth"];
+export type ServiceCheck = Schemas["ServiceCheck"];
 /** Any other resource by its name in the description. */
 export type Resource<Name extends keyof Schemas> = Schemas[Name];

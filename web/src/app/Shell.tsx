@@ -7,6 +7,7 @@ import { Menu } from "@/parts/Menu";
 import { useIsPhone } from "@/parts/useIsPhone";
 import { useMe, useSignOut } from "@/session/session";
 import { CommandPalette } from "./CommandPalette";
+import { Health } from "./Health";
 import { Mark } from "./Mark";
 import { usePlaces } from "./nav";
 import css from "./Shell.module.css";
@@ -46,9 +47,12 @@ export function Shell() {
           <Account />
         </div>
       </aside>
-      <main id="main" className={css.main} tabIndex={-1}>
-        <Outlet />
-      </main>
+      <div className={css.content}>
+        <Health />
+        <main id="main" className={css.main} tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
       {isAsked && <CommandPalette onClose={() => setAsked(false)} />}
     </div>
   );

@@ -29,6 +29,7 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   const [hovered, setHovered] = useState<string | null>(null);
   return (
     <div className={css.overview}>
+      {experiment.waiting && <div className={css.warning}>{experiment.waiting}</div>}
       {experiment.reason && <div className={experiment.state === "completed" ? css.warning : css.reason}>{experiment.reason}</div>}
       {error && <Complaint error={error} />}
       <Figures experiment={experiment} best={best} />

@@ -55,6 +55,8 @@ function say(action: BulkAction, outcome: BulkOutcome): void {
   const done = outcome.items.length - refused.length;
   const word = actionOf(action)?.done ?? action;
   if (done > 0) toast(`${word} ${counted(done, "experiment")}`);
+  const waiting = outcome.items.find((item) => item.state === "running" && item.message)?.message;
+  if (waiting) toast(waiting, true);
   const [first] = refused;
   if (first) {
     const others = refused.length > 1 ? ` (and ${refused.length - 1} more)` : "";

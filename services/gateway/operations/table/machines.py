@@ -5,6 +5,7 @@ from services.gateway.api import (
     budgets,
     cluster,
     events,
+    health,
     machines,
     operations,
     pools,
@@ -19,6 +20,7 @@ from services.gateway.operations import (
     costs as cost_handlers,
     draining as draining_handlers,
     events as event_handlers,
+    health as health_handlers,
     limits as limit_handlers,
     long as long_handlers,
     machines as machine_handlers,
@@ -78,6 +80,7 @@ MACHINES: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),
     Operation("WatchEvents", "GET", "/v1/events", events.WatchEventsRequest, events.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
     Operation("WatchMachineEvents", "GET", "/v1/machine-events", events.WatchMachineEventsRequest, events.MachineEvent, CLUSTER, SAFE, event_handlers.watch_machine_events, stream="server"),
+    Operation("GetPlatformHealth", "GET", "/v1/health/platform", base.Empty, health.PlatformHealth, Permission.SELF, SAFE, health_handlers.get_platform_health),
     # what takes longer than a request waits
     Operation("ListOperations", "GET", "/v1/operations", operations.ListOperationsRequest, operations.LongOperationPage, Permission.SELF, SAFE, long_handlers.list_operations),
     Operation("GetOperation", "GET", "/v1/operations/{operation}", operations.OperationRequest, operations.LongOperation, Permission.SELF, SAFE, long_handlers.get_operation),

@@ -94,6 +94,12 @@ class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPORT_FORMAT_ARROW: _ClassVar[ExportFormat]
     EXPORT_FORMAT_PARQUET: _ClassVar[ExportFormat]
 
+class HealthState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HEALTH_STATE_UNSPECIFIED: _ClassVar[HealthState]
+    HEALTH_STATE_OK: _ClassVar[HealthState]
+    HEALTH_STATE_DEGRADED: _ClassVar[HealthState]
+
 class LineageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LINEAGE_KIND_UNSPECIFIED: _ClassVar[LineageKind]
@@ -338,6 +344,9 @@ EXPERIMENT_STATE_REJECTED: ExperimentState
 EXPORT_FORMAT_UNSPECIFIED: ExportFormat
 EXPORT_FORMAT_ARROW: ExportFormat
 EXPORT_FORMAT_PARQUET: ExportFormat
+HEALTH_STATE_UNSPECIFIED: HealthState
+HEALTH_STATE_OK: HealthState
+HEALTH_STATE_DEGRADED: HealthState
 LINEAGE_KIND_UNSPECIFIED: LineageKind
 LINEAGE_KIND_DATASET: LineageKind
 LINEAGE_KIND_CODE: LineageKind
@@ -1624,7 +1633,7 @@ class ExperimentCode(_message.Message):
     def __init__(self, sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., unpacked_bytes: _Optional[int] = ..., files: _Optional[_Iterable[_Union[CodeFile, _Mapping]]] = ...) -> None: ...
 
 class ExperimentDetail(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "hyperparameters", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "deleting", "final", "created_at", "started_at", "ended_at", "version", "hyperparameters", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget", "waiting")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1662,6 +1671,7 @@ class ExperimentDetail(_message.Message):
     POOL_FIELD_NUMBER: _ClassVar[int]
     MAX_CONCURRENT_TRIALS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
     id: str
     number: int
     name: str
@@ -1699,7 +1709,8 @@ class ExperimentDetail(_message.Message):
     pool: str
     max_concurrent_trials: int
     budget: ExperimentBudget
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
+    waiting: str
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., deleting: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ..., waiting: _Optional[str] = ...) -> None: ...
 
 class ExperimentGroup(_message.Message):
     __slots__ = ("value", "count", "states")
@@ -2944,7 +2955,7 @@ class LogPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class LongOperation(_message.Message):
-    __slots__ = ("id", "operation", "state", "created_at", "result", "code", "message", "hint")
+    __slots__ = ("id", "operation", "state", "created_at", "result", "code", "message", "hint", "waiting")
     ID_FIELD_NUMBER: _ClassVar[int]
     OPERATION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -2953,6 +2964,7 @@ class LongOperation(_message.Message):
     CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     HINT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
     id: str
     operation: str
     state: OperationState
@@ -2961,7 +2973,8 @@ class LongOperation(_message.Message):
     code: str
     message: str
     hint: str
-    def __init__(self, id: _Optional[str] = ..., operation: _Optional[str] = ..., state: _Optional[_Union[OperationState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., result: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ...) -> None: ...
+    waiting: str
+    def __init__(self, id: _Optional[str] = ..., operation: _Optional[str] = ..., state: _Optional[_Union[OperationState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., result: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ..., waiting: _Optional[str] = ...) -> None: ...
 
 class LongOperationPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -3636,6 +3649,18 @@ class PlanRung(_message.Message):
     trials: PlanRange
     def __init__(self, at: _Optional[float] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ...) -> None: ...
 
+class PlatformHealth(_message.Message):
+    __slots__ = ("state", "summary", "since", "checks")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    CHECKS_FIELD_NUMBER: _ClassVar[int]
+    state: HealthState
+    summary: str
+    since: _timestamp_pb2.Timestamp
+    checks: _containers.RepeatedCompositeFieldContainer[ServiceCheck]
+    def __init__(self, state: _Optional[_Union[HealthState, str]] = ..., summary: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., checks: _Optional[_Iterable[_Union[ServiceCheck, _Mapping]]] = ...) -> None: ...
+
 class Pool(_message.Message):
     __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots", "preemption", "exclusive", "rules")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -4138,6 +4163,20 @@ class SearchRequest(_message.Message):
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+
+class ServiceCheck(_message.Message):
+    __slots__ = ("service", "name", "ok", "reason", "since")
+    SERVICE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OK_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    service: str
+    name: str
+    ok: bool
+    reason: str
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, service: _Optional[str] = ..., name: _Optional[str] = ..., ok: _Optional[bool] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Session(_message.Message):
     __slots__ = ("id", "via", "address", "created_at", "used_at", "expires_at", "current")

@@ -685,6 +685,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.MachineEvent.FromString,
                 _registered_method=True)
+        self.GetPlatformHealth = channel.unary_unary(
+                '/muster.v1.Muster/GetPlatformHealth',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.PlatformHealth.FromString,
+                _registered_method=True)
         self.ListOperations = channel.unary_unary(
                 '/muster.v1.Muster/ListOperations',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListOperationsRequest.SerializeToString,
@@ -2076,6 +2081,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPlatformHealth(self, request, context):
+        """Shows whether the platform works; operators of the site also see every check of every service.
+        REST: GET /v1/health/platform
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListOperations(self, request, context):
         """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted.
         REST: GET /v1/operations
@@ -3280,6 +3293,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.WatchMachineEvents,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.MachineEvent.SerializeToString,
+            ),
+            'GetPlatformHealth': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPlatformHealth,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.PlatformHealth.SerializeToString,
             ),
             'ListOperations': grpc.unary_unary_rpc_method_handler(
                     servicer.ListOperations,
@@ -7138,6 +7156,33 @@ class Muster:
             '/muster.v1.Muster/WatchMachineEvents',
             muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.MachineEvent.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPlatformHealth(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetPlatformHealth',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.PlatformHealth.FromString,
             options,
             channel_credentials,
             insecure,

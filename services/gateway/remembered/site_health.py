@@ -1,0 +1,43 @@
+"""The health of all services as this replica knows it: its own checks, and the last answer of each of the others."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+
+from muster.errors import MusterError, Transient
+from services.gateway.remembered.answered import Answered
+from shared.clock import Clock
+from shared.ids import SITE
+from shared.messages.base import Query
+from shared.messages.health import BY_OWNER, CheckResult, HealthReport
+
+ANSWERS = "answers"
+"""The check of a service that is asked: some replica of it answers."""
+_TIMEOUT_S = 1.0
+_NAME = "gateway"
+_UNANSWERED = f"no replica answered within {_TIMEOUT_S:g} s"
+
+
+class SiteHealth:
+    """Asks the services for their reports; those that do not answer have failed since they last did."""
+
+    def __init__(self, own: Callable[[], HealthReport], answered: Answered, clock: Clock) -> None:
+        self._own = own
+        self._answered = answered
+        self._clock = clock
+        self._silent: dict[str, datetime] = {}
+
+    async def reports(self) -> dict[str, HealthReport]:
+        """Return the report of each service by its name, at most two seconds old."""
+        asked = await asyncio.gather(*(self._ask(name, question()) for name, question in BY_OWNER.items()))
+        return {_NAME: self._own(), **dict(zip(BY_OWNER, asked, strict=True))}
+
+    async def _ask(self, service: str, question: Query[HealthReport]) -> HealthReport:
+        try:
+            report = await self._answered.ask(question, SITE, _TIMEOUT_S)
+        except MusterError as error:
+            why = _UNANSWERED if isinstance(error, Transient) else str(error)
+            since = self._silent.setdefault(service, self._clock.now())
+            return HealthReport(checks=(CheckResult(name=ANSWERS, ok=False, reason=why, since=since),))
+        self._silent.pop(service, None)
+        return report

@@ -1,0 +1,76 @@
+"""The health checks that every service with an outbox has: bus, database, outbox; and the one of a service with a leader."""
+
+from datetime import datetime, timedelta
+
+from shared.bus.connection import Bus
+from shared.bus.relay import Relay
+from shared.bus.responder import Answer, Ask, Question
+from shared.clock import Clock
+from shared.db import Database
+from shared.health import Health
+from shared.leases import Lease
+from shared.messages.base import Query
+from shared.messages.health import BY_OWNER, HealthReport
+from shared.process import Process
+
+BUS, DATABASE, OUTBOX, LEADER = "bus", "database", "outbox", "leader"
+OUTBOX_AGE_S = 15.0
+"""A message that waits longer is an outage; the failover of a stream's leader takes some six seconds."""
+UNSENT_S = 1.5
+"""A message that JetStream has not acknowledged after this time waits for the bus: it usually takes milliseconds."""
+
+
+def check_delivery(process: Process, bus: Bus, database: Database, relay: Relay) -> None:
+    """Make `/ready` depend on a publish, a write, and the age of the outbox."""
+
+    async def stores() -> str | None:
+        reason = await bus.probe(process.name)
+        if reason is None and process.health.failing_since(BUS) is not None:
+            relay.try_again()
+        return reason
+
+    async def outbox() -> str | None:
+        age_s = await relay.age_s()
+        if age_s <= OUTBOX_AGE_S:
+            return None
+        why = f": {relay.refusal}" if relay.refusal else ""
+        return f"its oldest message has not been published for {age_s:.0f} s{why}"
+
+    process.check(BUS, stores)
+    process.check(DATABASE, lambda: database.probe(process.name))
+    process.check(OUTBOX, outbox)
+
+
+def check_leader(process: Process, lease: Lease) -> None:
+    """Make `/ready` depend on a live leader: this process, or the one that it stands by for."""
+    process.check(LEADER, lease.vacancy)
+
+
+def health_answers(process: Process) -> dict[Question, Answer]:
+    """Answer the gateway's question about this process."""
+
+    async def answer(_: Ask, __: Query[HealthReport]) -> HealthReport:
+        return process.health.report()
+
+    return {BY_OWNER[process.name]: answer}
+
+
+class BusOutage:
+    """Whether what this process stores waits for the bus, and since when."""
+
+    def __init__(self, health: Health, relay: Relay, clock: Clock) -> None:
+        self._health = health
+        self._relay = relay
+        self._clock = clock
+
+    def since(self) -> datetime | None:
+        """Return since when JetStream has taken no message; None while it takes them.
+
+        The relay knows sooner than the check where something was sent; the check knows where nothing was.
+        """
+        waiting_s = self._relay.unsent_s()
+        begun = self._health.failing_since(BUS)
+        if waiting_s is None or waiting_s < UNSENT_S:
+            return begun
+        sent = self._clock.now() - timedelta(seconds=waiting_s)
+        return min(sent, begun) if begun is not None else sent
