@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from deploy.embedded.memory import pss_bytes, tree
 from deploy.embedded.processes import ProcessId
 from deploy.embedded.state import Part, State, load_state
 
+FAILING = "failing"
+"""The state of a part that runs and does not serve as it should."""
 ISOLATION_WARNING = (
     "trials run as the same user as their worker, so a worker is no boundary: one trusted tenant only"
 )
@@ -20,7 +23,7 @@ ISOLATION_WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One process of the platform, for a table."""
+    """One process of the platform, for a table. `restarted_for`: why it was started again the last time; `trouble`: what it fails to do."""
 
     name: str
     kind: str
@@ -30,6 +33,8 @@ class Line:
     uptime_s: float | None
     restarts: int
     pss_bytes: int
+    restarted_for: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,17 @@ def look(home: Path) -> Report:
         workers=workers,
         platform_pss_bytes=_sum(parts),
         workers_pss_bytes=_sum(workers),
-        warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
+        warnings=(*_part_warnings(parts), *_isolation_warnings(workers)),
     )
+
+
+def _part_warnings(parts: tuple[Line, ...]) -> Iterator[str]:
+    return (f"{part.name}: {part.trouble}" for part in parts if part.trouble)
+
+
+def _isolation_warnings(workers: tuple[Line, ...]) -> Iterator[str]:
+    if not all(_is_isolating(line.pid) for line in workers):
+        yield ISOLATION_WARNING
 
 
 def _supervisor_line(state: State) -> Line:
@@ -103,12 +117,14 @@ def _part_line(part: Part) -> Line:
     return Line(
         part.name,
         part.kind,
-        part.state,
+        FAILING if part.trouble and part.state == "running" else part.state,
         process.pid if process else None,
         part.ports,
         _uptime_s(process) if process else None,
         part.restarts,
         pss_bytes(pids),
+        part.restarted_for,
+        part.trouble,
     )
 
 
