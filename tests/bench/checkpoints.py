@@ -37,7 +37,8 @@ from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import store
 from tests.integration.servers import BUCKET
 from worker.files.transfer import Transfer, new_session
-from worker.files.upload import Announced, UploadEvents, Uploads
+from worker.files.upload import Announced, UploadEvents
+from worker.files.uploads import Uploads
 
 ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10

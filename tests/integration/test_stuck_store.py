@@ -72,7 +72,11 @@ def _store(server: S3Server) -> Callable[[str], None]:
         region="us-east-1",
         http_client=PoolManager(retries=False),
     )
-    return lambda key: client.put_object(BUCKET, key, io.BytesIO(b""), 0) and None
+
+    def store(key: str) -> None:
+        client.put_object(BUCKET, key, io.BytesIO(b""), 0)
+
+    return store
 
 
 def test_a_partition_that_a_full_disk_spoiled_is_found_and_mended_by_a_restart(

@@ -116,6 +116,9 @@ class FakeFiles:
             files = [entry for part in parts.values() for entry in part.files]
             whole = {"files": tuple(sorted(files, key=lambda entry: entry.path))}
             self.saved.append(upload.model_copy(update=whole))
+            # As the registry has them: those of a run by number, in whatever order small and large ones were sent.
+            began = {one.run_id: place for place, one in reversed([*enumerate(self.saved)])}
+            self.saved.sort(key=lambda one: (began[one.run_id], one.number))
         return Committed(state="saved")
 
     async def on_send_media(self, ask: Ask, request: SendMedia) -> MediaTarget:
