@@ -29,5 +29,6 @@ def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KE
 
 
 def note(sentence: str) -> None:
-    """Write a line with the time (UTC) to the supervisor's log."""
-    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), sentence, file=sys.stderr, flush=True)
+    """Write a line with the time (UTC) to the supervisor's log; on a full disk the line is lost, and nothing else."""
+    with suppress(OSError):
+        print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), sentence, file=sys.stderr, flush=True)

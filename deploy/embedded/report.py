@@ -1,6 +1,7 @@
 """What `muster status` knows: parts, workers, memory, and what a person should be warned of."""
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +15,7 @@ from deploy.embedded.memory import pss_bytes, tree
 from deploy.embedded.processes import ProcessId
 from deploy.embedded.state import Part, State, load_state
 
+ROOM_BYTES = 64 * 1024 * 1024
 FAILING = "failing"
 """The state of a part that runs and does not serve as it should."""
 ISOLATION_WARNING = (
@@ -83,8 +85,15 @@ def look(home: Path) -> Report:
         workers=workers,
         platform_pss_bytes=_sum(parts),
         workers_pss_bytes=_sum(workers),
-        warnings=(*_part_warnings(parts), *_isolation_warnings(workers)),
+        warnings=(*_disk_warnings(home), *_part_warnings(parts), *_isolation_warnings(workers)),
     )
+
+
+def _disk_warnings(home: Path) -> Iterator[str]:
+    """On a full disk the supervisor cannot write what it has found of the parts."""
+    free = shutil.disk_usage(home).free
+    if free < ROOM_BYTES:
+        yield f"the disk that holds {home} is full ({free // 2**20} MiB are free): free some space; what fails until then is not shown here"
 
 
 def _part_warnings(parts: tuple[Line, ...]) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """A kept process: started again ever later, given up only when it never ran."""
 
 import signal
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -190,3 +192,15 @@ def test_what_ends_by_itself_says_its_exit_code(
     keeper.tick(1.0)
     assert keeper.part().restarted_for == "it ended with exit code 3"
     assert "searcher is started again: it ended with exit code 3" in capsys.readouterr().err
+
+
+def test_a_full_disk_takes_the_line_and_not_the_supervisor(
+    keeper: Keeper, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(keeper, daemon, 0.0)
+    with suppress(OSError), Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        daemon.health = Health("a stream refuses messages")
+        keeper.tick(1.0)
+        monkeypatch.undo()
+    assert (keeper.state, keeper.trouble) == ("running", "a stream refuses messages")

@@ -1,6 +1,8 @@
 """`muster status`: a part that runs and does not serve, and why a part was started again."""
 
 import os
+import shutil
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from deploy.embedded.report import look
 from deploy.embedded.state import Part, State
 from deploy.embedded.tables import print_report
 
+Usage = namedtuple("Usage", "total used free")
 TROUBLE = "it fails to store objects in index partitions 6 of 0 to 7 (PUT failed with status 500)"
 
 
@@ -30,3 +33,12 @@ def test_what_fails_and_why_it_was_restarted_are_shown(
     shown = capsys.readouterr().out
     assert TROUBLE in shown
     assert "nats was restarted" in shown and "it ended with exit code -9" in shown
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = ProcessId.of(os.getpid())
+    assert me is not None
+    State("ready", me).save(tmp_path)
+    assert not any("full" in warning for warning in look(tmp_path).warnings)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2**30, 2**30, 2**20))
+    assert any("is full (1 MiB are free)" in warning for warning in look(tmp_path).warnings)
