@@ -15,7 +15,15 @@ from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
-from shared.messages.checkpoints import CommitCheckpoint, Committed, ManifestPage, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    ManifestPage,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.files import FileEntry, FileLink, PartLink
 from worker.files.restore import check_path
 from worker.files.transfer import FILES_AT_ONCE, hash_file
@@ -57,6 +65,14 @@ class Registry(Protocol):
     async def announce(self, upload: Upload) -> UploadLinks: ...
 
     async def commit(self, commit: CommitCheckpoint) -> Committed: ...
+
+
+class BatchRegistry(Registry, Protocol):
+    """The same for several checkpoints of a run at once; the answers are in their order."""
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]: ...
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from muster.errors import MusterError
 from shared import faults
 from shared.outages import Outages
 from shared.telemetry import metrics
+from worker.files.batching import BatchingRegistry
 from worker.files.room import used_bytes
 from worker.files.transfer import FILES_AT_ONCE
-from worker.files.upload import ENDED, Announced, CheckpointUpload, Registry, UploadEvents
+from worker.files.upload import ENDED, Announced, BatchRegistry, CheckpointUpload, Registry, UploadEvents
 
 AFTER_COMMIT = faults.register("worker.after_commit")
 SMALL_BYTES = 8 * 1024 * 1024
@@ -36,13 +37,12 @@ Content = tuple[str, int]
 class Uploads:
     """The checkpoints of one run, from their files in `directory`."""
 
-    def __init__(self, directory: Path, registry: Registry, events: UploadEvents) -> None:
+    def __init__(self, directory: Path, registry: BatchRegistry, events: UploadEvents) -> None:
         self._directory = directory
-        self._registry = registry
         self._events = events
         self._watched = replace(events, on_waiting=self._block)
         self._outages = Outages()
-        self._small, self._large = _Lane(), _Lane()
+        self._small, self._large = _Lane(BatchingRegistry(registry)), _Lane(registry)
         self._arrived: asyncio.Queue[Announced] = asyncio.Queue()
         self._blocked: set[int] = set()
         records = [
@@ -97,7 +97,7 @@ class Uploads:
             self._events.on_settled(settled)
 
     async def _send(self, record: Announced, lane: "_Lane") -> Announced:
-        upload = CheckpointUpload(record, self._registry, self._watched, lane.slots, self._keep)
+        upload = CheckpointUpload(record, lane.registry, self._watched, lane.slots, self._keep)
         try:
             await upload.list_files()
             with lane.sending(_shareable(upload.record)) as first_senders:
@@ -149,7 +149,8 @@ class Uploads:
 class _Lane:
     """Checkpoints that are sent by the same senders; `slots` bounds their files that are sent at one time."""
 
-    def __init__(self) -> None:
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
         self.queue: asyncio.Queue[Announced] = asyncio.Queue()
         self.slots = asyncio.Semaphore(FILES_AT_ONCE)
         self._senders: dict[Content, asyncio.Event] = {}

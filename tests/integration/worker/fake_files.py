@@ -8,12 +8,16 @@ from shared.bus import Ask
 from shared.errors import NotFound, Transient
 from shared.messages.checkpoints import (
     CommitCheckpoint,
+    CommitMany,
     Committed,
+    CommittedMany,
     DamagedFile,
     Restore,
     Restored,
     Upload,
     UploadLinks,
+    UploadLinksOfMany,
+    UploadMany,
 )
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode, PartLink
 from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
@@ -120,6 +124,12 @@ class FakeFiles:
             began = {one.run_id: place for place, one in reversed([*enumerate(self.saved)])}
             self.saved.sort(key=lambda one: (began[one.run_id], one.number))
         return Committed(state="saved")
+
+    async def on_upload_many(self, ask: Ask, request: UploadMany) -> UploadLinksOfMany:
+        return UploadLinksOfMany(answers=tuple([await self.on_upload(ask, one) for one in request.uploads]))
+
+    async def on_commit_many(self, ask: Ask, request: CommitMany) -> CommittedMany:
+        return CommittedMany(answers=tuple([await self.on_commit(ask, one) for one in request.commits]))
 
     async def on_send_media(self, ask: Ask, request: SendMedia) -> MediaTarget:
         if self.away:

@@ -12,11 +12,19 @@ from prometheus_client import REGISTRY
 
 from shared.errors import Transient
 from shared.ids import CheckpointId, RunId
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.files import FileEntry, FileLink, PartLink
 from tests.support.telling import told_events
 from tests.support.waiting import eventually
 from worker.files import upload as upload_module
+from worker.files.batching import BatchingRegistry
 from worker.files.upload import Announced, UploadEvents
 from worker.files.uploads import SHARED_BYTES, SMALL_AT_ONCE, SMALL_BYTES, Uploads
 
@@ -31,14 +39,25 @@ class Platform:
     """Contents of files that are not taken yet."""
     failing: str = ""
     reports: asyncio.Event = field(default_factory=asyncio.Event)
+    answering: asyncio.Event = field(default_factory=asyncio.Event)
     announced: list[int] = field(default_factory=list)
     saved: list[int] = field(default_factory=list)
     puts: list[str] = field(default_factory=list)
     waits: list[tuple[int, str]] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+    """How many checkpoints were announced in each message that held several."""
+    is_asked: bool = False
+    is_older: bool = False
+    """It answers no message that holds several."""
     _manifests: dict[UUID, Upload] = field(default_factory=dict)
     _stored: set[str] = field(default_factory=set)
 
     async def announce(self, upload: Upload) -> UploadLinks:
+        self.is_asked = True
+        await self.answering.wait()
+        return self._announce(upload)
+
+    def _announce(self, upload: Upload) -> UploadLinks:
         self.announced.append(upload.number)
         self._manifests[upload.checkpoint_id] = upload
         new = [file for file in upload.files if file.sha256 not in self._stored]
@@ -51,6 +70,17 @@ class Platform:
         self._stored |= {file.sha256 for file in upload.files}
         self.saved.append(upload.number)
         return Committed(state="saved")
+
+    async def announce_many(self, request: UploadMany) -> list[UploadLinks]:
+        self.messages.append(len(request.uploads))
+        if self.is_older:
+            raise Transient("nobody answers wrq.v1.w-1.upload_many", retry_after_s=0.01)
+        return [self._announce(one) for one in request.uploads]
+
+    async def commit_many(self, request: CommitMany) -> list[Committed]:
+        if self.is_older:
+            raise Transient("nobody answers wrq.v1.w-1.commit_many", retry_after_s=0.01)
+        return [await self.commit(one) for one in request.commits]
 
     async def put(self, link: FileLink, source: Path) -> None:
         if self.failing:
@@ -67,9 +97,18 @@ def _link(entry: FileEntry) -> FileLink:
     return FileLink(**entry.model_dump(), url="http://store")
 
 
+def _upload(number: int) -> Upload:
+    files = (FileEntry(path="f", size_bytes=1, sha256=f"{number:064x}"),)
+    return Upload(
+        run_id=RUN, checkpoint_id=CheckpointId(UUID(int=number)), number=number, step=number, files=files
+    )
+
+
 @pytest.fixture
 async def platform() -> Platform:
-    return Platform()
+    made = Platform()
+    made.answering.set()
+    return made
 
 
 @asynccontextmanager
@@ -124,6 +163,35 @@ async def test_small_checkpoints_are_announced_and_sent_together(platform: Platf
     assert {(one.number, one.state) for one in settled} == {(number, "saved") for number in platform.saved}
     async with _uploading(platform, tmp_path) as again:
         assert again.is_drained and again.announced == SMALL_AT_ONCE + 1
+
+
+async def test_what_is_asked_while_a_message_is_under_way_goes_together_with_the_next(
+    platform: Platform,
+) -> None:
+    platform.answering.clear()
+    registry = BatchingRegistry(platform)
+    first = asyncio.create_task(registry.announce(_upload(1)))
+    await eventually(lambda: platform.is_asked)
+    asking = [first, *(asyncio.create_task(registry.announce(_upload(number))) for number in range(2, 10))]
+    await asyncio.sleep(0)
+    platform.answering.set()
+    answers = await asyncio.gather(*asking)
+    assert platform.messages == [8] and platform.announced == list(range(1, 10))
+    assert [answer.files[0].sha256 for answer in answers] == [
+        _upload(number).files[0].sha256 for number in range(1, 10)
+    ]
+
+
+async def test_a_registry_of_a_version_before_is_asked_for_one_at_a_time(
+    platform: Platform, tmp_path: Path
+) -> None:
+    platform.reports.set()
+    platform.is_older = True
+    async with _uploading(platform, tmp_path) as uploads:
+        for number in (1, 2, 3):
+            _add(uploads, tmp_path, number, **{f"f{number}": bytes([number])})
+        await eventually(lambda: uploads.is_drained)
+    assert sorted(platform.saved) == [1, 2, 3]
 
 
 async def test_a_large_checkpoint_delays_no_small_one_and_waits_for_none(
