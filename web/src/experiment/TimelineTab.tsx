@@ -28,7 +28,7 @@ export function TimelineTab({ experiment }: TabProps) {
   const now = useNow().getTime();
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(phasesQuery(String(experiment.number)));
   const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
-  const lastUpload = useMemo(() => Math.max(0, ...trials.flatMap(({ phases }) => uploadsOf(phasesUntil(0, phases)).map((one) => one.to))), [trials]);
+  const lastUpload = useMemo(() => Math.max(0, ...trials.flatMap(({ phases }) => uploadsOf(phasesUntil(now, phases)).map((one) => one.to))), [trials, now]);
   const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
   const shown = virtual.getVirtualItems();
   const isNearEnd = (shown.at(-1)?.index ?? 0) > trials.length - AHEAD;
