@@ -1,7 +1,9 @@
-"""Rotation of the logs that processes append to: copied and cut in place, since the writers keep their files open."""
+"""What the supervisor notes in its own log, and the rotation of all logs: copied and cut in place, since the writers keep their files open."""
 
 import os
 import shutil
+import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,3 +26,9 @@ def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KE
                     older.replace(log.with_name(f"{log.name}.{number + 1}"))
             shutil.copyfile(log, log.with_name(f"{log.name}.1"))
             os.truncate(log, 0)
+
+
+def note(sentence: str) -> None:
+    """Write a line with the time (UTC) to the supervisor's log; on a full disk the line is lost, and nothing else."""
+    with suppress(OSError):
+        print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), sentence, file=sys.stderr, flush=True)

@@ -1,8 +1,9 @@
 """What `muster status` knows: parts, workers, memory, and what a person should be warned of."""
 
 import os
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -18,6 +19,9 @@ from deploy.embedded.services import load_checks
 from deploy.embedded.state import Part, State, load_state
 from shared.messages.health import PROCESS, CheckResult
 
+ROOM_BYTES = 64 * 1024 * 1024
+FAILING = "failing"
+"""The state of a part that runs and does not serve as it should."""
 ISOLATION_WARNING = (
     "trials run as the same user as their worker, so a worker is no boundary: one trusted tenant only"
 )
@@ -25,7 +29,7 @@ ISOLATION_WARNING = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One process of the platform, for a table."""
+    """One process of the platform, for a table. `restarted_for`: why it was started again the last time; `trouble`: what it fails to do."""
 
     name: str
     kind: str
@@ -35,11 +39,13 @@ class Line:
     uptime_s: float | None
     restarts: int
     pss_bytes: int
+    restarted_for: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A failing health check, and the services that report it.
+    """Something that does not work, and the parts that report it.
 
     Attributes:
         since: When the first of them began to fail, as ISO 8601; None where it is not known.
@@ -60,7 +66,7 @@ class Report:
         phase: how far it is.
         platform_pss_bytes: supervisor, servers and services together.
         workers_pss_bytes: workers, warm parents and ranks together.
-        problems: what does not work now, from the health checks of the services.
+        problems: what does not work now: a full disk, parts that do not run or fail, and the health checks of the services.
     """
 
     running: bool
@@ -106,9 +112,31 @@ def look(home: Path) -> Report:
         workers=workers,
         platform_pss_bytes=_sum(parts),
         workers_pss_bytes=_sum(workers),
-        problems=(*_absent(state), *find_problems(_load_checks(state))) if running else (),
+        problems=(
+            (
+                *_full_disk(home),
+                *_absent(state),
+                *_failing(state),
+                *find_problems(_load_checks(state)),
+            )
+            if running
+            else ()
+        ),
         warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
     )
+
+
+def _full_disk(home: Path) -> Iterator[Problem]:
+    """On a full disk the supervisor cannot write what it has found of the parts."""
+    free = shutil.disk_usage(home).free
+    if free < ROOM_BYTES:
+        reason = f"the disk that holds {home} is full ({free // 2**20} MiB are free): free some space; other problems may not be shown until then"
+        yield Problem("disk", reason, ("supervisor",), None)
+
+
+def _failing(state: State) -> Iterator[Problem]:
+    """Parts that run and do not serve as they should."""
+    return (Problem(part.name, part.trouble, ("supervisor",), None) for part in state.parts if part.trouble)
 
 
 def _absent(state: State) -> tuple[Problem, ...]:
@@ -174,12 +202,14 @@ def _part_line(part: Part) -> Line:
     return Line(
         part.name,
         part.kind,
-        part.state,
+        FAILING if part.trouble and part.state == "running" else part.state,
         process.pid if process else None,
         part.ports,
         _uptime_s(process) if process else None,
         part.restarts,
         pss_bytes(pids),
+        part.restarted_for,
+        part.trouble,
     )
 
 

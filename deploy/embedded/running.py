@@ -23,7 +23,8 @@ from deploy.embedded.supervisor import supervise
 from deploy.embedded.tables import print_report
 from muster.errors import Broken, Conflict, MusterError
 
-READY_PATIENCE_S = 180.0
+READY_PATIENCE_S = 600.0
+"""Longer than the supervisor itself tries to start a part three times: its message names the part."""
 STOP_PATIENCE_S = 60.0
 NOT_RUNNING = 3
 _POLL_S = 0.1

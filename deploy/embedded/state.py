@@ -15,7 +15,12 @@ PartState = Literal["waiting", "starting", "running", "restarting", "stopped", "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One server or service."""
+    """One server or service.
+
+    Attributes:
+        restarted_for: why it was started again the last time.
+        trouble: what it fails to do although it runs; empty: nothing.
+    """
 
     name: str
     kind: Literal["server", "service"]
@@ -23,6 +28,8 @@ class Part:
     process: ProcessId | None = None
     ports: tuple[int, ...] = ()
     restarts: int = 0
+    restarted_for: str = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from deploy.embedded.report import Line, Report
 
-_STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim"}
+_STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "failing": "red"}
 
 
 def print_report(report: Report) -> None:
@@ -32,6 +32,10 @@ def print_report(report: Report) -> None:
             f"workers with warm parents {_mebibytes(report.workers_pss_bytes)}",
             soft_wrap=True,
         )
+    for part in report.parts:
+        if part.restarted_for:
+            up = f"{_duration(part.uptime_s)} ago" if part.uptime_s is not None else "last"
+            console.print(f"{part.name} was restarted {up}: {part.restarted_for}", soft_wrap=True)
     for warning in report.warnings:
         console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
 

@@ -63,6 +63,8 @@ SERVICES: dict[str, Row] = {
             "wrq.v1.*.restore",
             "wrq.v1.*.upload",
             "wrq.v1.*.commit",
+            "wrq.v1.*.upload_many",
+            "wrq.v1.*.commit_many",
             "wrq.v1.*.send_media",
             "wrq.v1.*.commit_media",
         ),

@@ -103,6 +103,8 @@ ALL: tuple[type[Message], ...] = (
     checkpoints.Restore,
     checkpoints.Upload,
     checkpoints.CommitCheckpoint,
+    checkpoints.UploadMany,
+    checkpoints.CommitMany,
     checkpoints.CheckpointSaved,
     checkpoints.CheckpointAbandoned,
     checkpoints.CheckpointCorrupt,

@@ -101,6 +101,36 @@ class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+MOST_AT_ONCE = 16
+"""Checkpoints in one message. They are small: a page of a manifest, or of links, goes alone."""
+
+
+class UploadLinksOfMany(BaseModel):
+    """By checkpoint, in the order asked."""
+
+    answers: tuple[UploadLinks, ...]
+
+
+class UploadMany(WorkerRequest[UploadLinksOfMany], owner="registry", kind="upload_many"):
+    """Several checkpoints of one run announced at once, each as by `Upload`; where one is refused with an error all are."""
+
+    run_id: RunId
+    uploads: tuple[Upload, ...] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+
+class CommittedMany(BaseModel):
+    """By checkpoint, in the order asked."""
+
+    answers: tuple[Committed, ...]
+
+
+class CommitMany(WorkerRequest[CommittedMany], owner="registry", kind="commit_many"):
+    """Several manifests of one run at once, in their order, each as by `CommitCheckpoint`; where one is refused with an error all are."""
+
+    run_id: RunId
+    commits: tuple[CommitCheckpoint, ...] = Field(min_length=1, max_length=MOST_AT_ONCE)
+
+
 class CheckpointEvent(Event, key="checkpoint_id"):
     checkpoint_id: CheckpointId
     trial_id: TrialId

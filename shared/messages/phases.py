@@ -18,18 +18,23 @@ PhaseKind = Literal[
     "upload_checkpoint",
 ]
 """The three behind `prepare` lie within it."""
+REASON_CHARACTERS = 300
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999."""
 
 
 class Phase(Record):
-    """`number` and `step` are a checkpoint's; the number is 0 of what a run does once. Times are the worker's wall clock, for display only."""
+    """`number` and `step` are a checkpoint's; the number is 0 of what a run does once. Times are the worker's wall clock, for display only.
+
+    `waits_for`: an upload that fails and is tried again is not over: this is why, as of `ended_ms`.
+    """
 
     kind: PhaseKind
     number: int = Field(default=0, ge=0, lt=2**31)
     step: int | None = Field(default=None, ge=0, lt=2**63)
     began_ms: int = Field(ge=0, le=_LAST_MS)
     ended_ms: int = Field(ge=0, le=_LAST_MS)
+    waits_for: str | None = Field(default=None, max_length=REASON_CHARACTERS)
 
 
 class PhasesKept(BaseModel):

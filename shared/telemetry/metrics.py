@@ -31,6 +31,10 @@ _LEASE_AGE = Gauge(
 _DEAD_LETTERS = Counter(
     "muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"]
 )
+_UPLOADS_WAITING = Gauge(
+    "muster_uploads_waiting",
+    "Checkpoints of this worker whose upload has failed for over 2 s and is tried again",
+)
 
 _HEALTH_CHECK = Gauge(
     "muster_health_check",
@@ -108,6 +112,11 @@ def consumer_lag(consumer: str, waiting: int) -> None:
 def dead_letter(consumer: str) -> None:
     """Count a message that no handler could take."""
     _DEAD_LETTERS.labels(consumer).inc()
+
+
+def uploads_waiting(change: int) -> None:
+    """Count one checkpoint more or less whose upload fails."""
+    _UPLOADS_WAITING.inc(change)
 
 
 def lease_age(lease: str, age_s: float) -> None:

@@ -29,7 +29,17 @@ import psutil
 from minio import Minio
 
 from shared.ids import DEFAULT_TENANT, CheckpointId, new_id
-from shared.messages.checkpoints import CollectCheckpoints, CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CollectCheckpoints,
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    CommittedMany,
+    Upload,
+    UploadLinks,
+    UploadLinksOfMany,
+    UploadMany,
+)
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, run
 from tests.integration.registry.platform import Platform, Registry, platform
@@ -37,7 +47,8 @@ from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import store
 from tests.integration.servers import BUCKET
 from worker.files.transfer import Transfer, new_session
-from worker.files.upload import Announced, UploadEvents, Uploads
+from worker.files.upload import Announced, UploadEvents
+from worker.files.uploads import Uploads
 
 ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10
@@ -88,6 +99,16 @@ class Asked:
         committed = await self._around.send(commit, timeout_s=30)
         assert isinstance(committed, Committed)
         return committed
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:
+        answered = await self._around.send(request)
+        assert isinstance(answered, UploadLinksOfMany)
+        return answered.answers
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]:
+        answered = await self._around.send(request, timeout_s=30)
+        assert isinstance(answered, CommittedMany)
+        return answered.answers
 
 
 def measure(report: Report) -> Figures:
@@ -159,7 +180,11 @@ async def _save(around: Platform, folder: Path, number: int) -> Round:
     async with new_session() as session:
         transfer = Transfer(session)
         uploads = Uploads(
-            records, asked, UploadEvents(transfer.put, transfer.put_part, lambda: None, settled.set_result)
+            records,
+            asked,
+            UploadEvents(
+                transfer.put, transfer.put_part, lambda: None, settled.set_result, lambda record, reason: None
+            ),
         )
         began = time.perf_counter()
         uploads.add(

@@ -66,7 +66,7 @@ class Transfer:
                     _check_content(await answer.content.read(ERROR_BYTES))
                 _check(answer, "upload")
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise Transient(f"an upload broke off: {error!r}") from error
+            raise Transient(f"the store did not answer an upload: {str(error) or repr(error)}") from error
 
 
 def new_session() -> aiohttp.ClientSession:

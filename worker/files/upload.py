@@ -1,7 +1,6 @@
-"""Announced checkpoints on their way to the store, beside the training: hash, ask, send, commit; one at a time per run."""
+"""One announced checkpoint on its way to the store: hash, ask, send, commit. Neighbour: `uploads`, all of a run's."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -12,25 +11,34 @@ from typing import Protocol
 import structlog
 from pydantic import BaseModel, JsonValue
 
-from muster import wire
 from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
-from shared.messages.checkpoints import CommitCheckpoint, Committed, ManifestPage, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    ManifestPage,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.files import FileEntry, FileLink, PartLink
-from shared.outages import Outages
 from worker.files.restore import check_path
 from worker.files.transfer import FILES_AT_ONCE, hash_file
 
 AFTER_PUT = faults.register("worker.after_put")
-AFTER_COMMIT = faults.register("worker.after_commit")
+FIRST_RETRY_S = 0.25
 MAX_RETRY_S = 10.0
-ROOM_AGAIN_S = 1.0
+WAITS_AFTER_S = 2.0
+"""What fails for so long is told to people: a shorter failure is none that they could do anything about."""
+DECIDES_WITHIN_S = 30.0
+"""The registry may take so long to read what was sent, or to hear of the other machines' parts, before that is told."""
+TELL_AGAIN_S = 30.0
 PAGE_BYTES = 384 * 1024
 """Of files in one message: a thousand with long paths are more than the bus takes at once."""
-_KEEPING = "keeping what became of a checkpoint; it waits in memory"
-_ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
+ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
 _log = structlog.get_logger()
 
 
@@ -59,120 +67,136 @@ class Registry(Protocol):
     async def commit(self, commit: CommitCheckpoint) -> Committed: ...
 
 
+class BatchRegistry(Registry, Protocol):
+    """The same for several checkpoints of a run at once; the answers are in their order."""
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]: ...
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class UploadEvents:
-    """What an upload needs besides: PUTs, a flush of the reports before it, and somebody to tell."""
+    """What an upload needs besides: PUTs, a flush of the reports before it, and whom it tells that it is settled, or why it waits."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
     put_part: Callable[[PartLink, Path], Awaitable[None]]
     flush: Callable[[], None]
     on_settled: Callable[[Announced], None]
+    on_waiting: Callable[[Announced, str], None]
 
 
-class Uploads:
-    """The checkpoints of one run, from their files in `directory`."""
+Keep = Callable[[Announced], Awaitable[None]]
 
-    def __init__(self, directory: Path, registry: Registry, events: UploadEvents) -> None:
-        self._directory = directory
+
+class CheckpointUpload:
+    """One announced checkpoint on its way: hash, ask, send, commit, until the registry has decided.
+
+    Args:
+        slots: bounds the files that are sent at one time.
+        keep: puts the record on the disk.
+    """
+
+    def __init__(
+        self,
+        record: Announced,
+        registry: Registry,
+        events: UploadEvents,
+        slots: asyncio.Semaphore,
+        keep: Keep,
+    ) -> None:
+        self.record = record
         self._registry = registry
         self._events = events
-        self._filled = asyncio.Event()
-        self._outages = Outages()
+        self._slots = slots
+        self._keep = keep
         self._sent: set[tuple[str, int | None]] = set()
         """Paths with None, and parts of files with their first byte."""
-        records = [
-            Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
-        ]
-        self._waiting = [record for record in records if record.state not in _ENDED]
-        self.announced = max((record.number for record in records), default=0)
+        self._failing_since: float | None = None
+        self._told_at: float | None = None
 
-    @property
-    def is_drained(self) -> bool:
-        """Whether nothing waits to be uploaded."""
-        return not self._waiting
-
-    def add(self, record: Announced) -> None:
-        """Keep a checkpoint, on the disk itself, before anything is sent.
+    async def list_files(self) -> None:
+        """Hash its files, unless an earlier daemon has.
 
         Raises:
-            OSError: The disk is full.
+            MusterError, OSError: It cannot be stored as it is.
         """
-        self._save(record)
-        self.announced = max(self.announced, record.number)
-        self._waiting.append(record)
-        self._filled.set()
-        self._events.flush()  # it commits when they have: they go while its files are sent
+        if self.record.files is None:
+            files = await asyncio.to_thread(_list_part, self.record)
+            self.record = self.record.model_copy(update={"files": files})
+            await self._keep(self.record)
 
-    async def run(self) -> None:
-        """Upload for ever."""
-        while True:
-            while self._waiting:
-                settled = await self._settle(self._waiting[0])
-                faults.point(AFTER_COMMIT)
-                await self._keep(settled)
-                self._waiting.pop(0)
-                self._events.on_settled(settled)
-            self._filled.clear()
-            await self._filled.wait()
-
-    async def _settle(self, record: Announced) -> Announced:
-        """Try until the registry has decided."""
-        retry_s = 0.25
-        self._sent.clear()
+    async def settle(self) -> Announced:
+        """Try until the registry has decided, and return the record with its decision."""
+        retry_s = FIRST_RETRY_S
         while True:
             try:
-                if record.files is None:
-                    record = record.model_copy(update={"files": await asyncio.to_thread(_list_part, record)})
-                    await self._keep(record)
-                word = await self._attempt(record)
-                if word.state in _ENDED:
-                    return record.model_copy(update={"state": word.state, "reason": word.reason})
+                answer = await self._attempt()
+                if answer.state in ENDED:
+                    return self.record.model_copy(update={"state": answer.state, "reason": answer.reason})
+                self._failed(answer.reason or "the registry asks for it again")
             except Transient as error:
                 retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
+                self._failed(str(error))
             except (MusterError, OSError) as error:
-                _log.error(
-                    "a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=str(error)
-                )
-                return record.model_copy(update={"state": "abandoned", "reason": str(error)})
+                return self.give_up(error)
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, MAX_RETRY_S)
 
-    async def _attempt(self, record: Announced) -> UploadLinks | Committed:
+    def give_up(self, error: Exception) -> Announced:
+        """Return the record as abandoned."""
+        checkpoint = str(self.record.checkpoint_id)
+        _log.error("a checkpoint was given up", checkpoint=checkpoint, error=str(error))
+        return self.record.model_copy(update={"state": "abandoned", "reason": str(error)})
+
+    def _failed(self, reason: str, within_s: float = WAITS_AFTER_S) -> None:
+        """A step came to nothing: one that goes on failing is told, now and then with its newest reason."""
+        now = asyncio.get_running_loop().time()
+        if self._failing_since is None:
+            self._failing_since = now
+        is_new = self._told_at is None or now - self._told_at >= TELL_AGAIN_S
+        if is_new and now - self._failing_since >= within_s:
+            self._told_at = now
+            self._events.on_waiting(self.record, reason)
+
+    async def _attempt(self) -> UploadLinks | Committed:
         """The registry's last word on it, for now or for good."""
-        for announcement in announcements_of(record):
+        for announcement in announcements_of(self.record):
             first: int | None = 0
             while first is not None:
                 links = await self._registry.announce(announcement.model_copy(update={"first": first}))
-                if links.state in _ENDED:
+                if links.state in ENDED:
                     return links
-                waiting = [link for link in links.files if (link.path, None) not in self._sent]
-                await self._put_all(record, waiting)
+                await self._put_all([link for link in links.files if (link.path, None) not in self._sent])
                 first = links.next
         faults.point(AFTER_PUT)
+        self._failing_since = None
         self._events.flush()
-        committed = await self._commit(record)
+        committed = await self._commit()
         self._sent.clear()  # refused: what is asked for next has to be sent
         return committed
 
-    async def _put_all(self, record: Announced, links: Sequence[FileLink]) -> None:
+    async def _put_all(self, links: Sequence[FileLink]) -> None:
         """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
         waiting = iter(links)
 
         async def send() -> None:
             for link in waiting:
-                await self._put(record, link)
+                async with self._slots:
+                    await self._put(link)
 
-        await run_together(*(send() for _ in range(FILES_AT_ONCE)))
+        await run_together(*(send() for _ in range(min(FILES_AT_ONCE, len(links)))))
 
-    async def _put(self, record: Announced, link: FileLink) -> None:
+    async def _put(self, link: FileLink) -> None:
         check_path(link.path)
+        source = self.record.directory / link.path
         try:
             for part in link.parts:
                 if (link.path, part.first) not in self._sent:
-                    await self._events.put_part(part, record.directory / link.path)
+                    await self._events.put_part(part, source)
                     self._sent.add((link.path, part.first))
             if not link.parts:
-                await self._events.put(link, record.directory / link.path)
+                await self._events.put(link, source)
                 self._sent.add((link.path, None))
         except Rejected as error:
             if (
@@ -182,7 +206,8 @@ class Uploads:
                 return
             raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
 
-    async def _commit(self, record: Announced) -> Committed:
+    async def _commit(self) -> Committed:
+        record = self.record
         commit = CommitCheckpoint(
             run_id=record.run_id,
             checkpoint_id=record.checkpoint_id,
@@ -192,33 +217,11 @@ class Uploads:
         )
         while True:
             answer = await self._registry.commit(commit)
-            if answer.state in _ENDED or answer.retry_after_s is None:
+            if answer.state in ENDED or answer.retry_after_s is None:
                 return answer
+            self._failed(answer.reason or "the registry has not decided yet", DECIDES_WITHIN_S)
             await asyncio.sleep(min(answer.retry_after_s, 1.0))
             self._events.flush()
-
-    async def _keep(self, record: Announced) -> None:
-        """Save a record; a full disk is waited for, since what was announced must end in a word of the registry's."""
-        while True:
-            try:
-                self._save(record)
-            except OSError as error:
-                if not wire.is_disk_full(error):
-                    raise
-                self._outages.failed(_KEEPING, error)
-                await asyncio.sleep(ROOM_AGAIN_S)
-            else:
-                self._outages.worked(_KEEPING)
-                return
-
-    def _save(self, record: Announced) -> None:
-        target = self._directory / f"{record.number:06d}.json"
-        temporary = target.with_suffix(".new")
-        with temporary.open("w") as output:
-            output.write(record.model_dump_json())
-            output.flush()
-            os.fsync(output.fileno())
-        temporary.replace(target)
 
 
 def announcements_of(record: Announced) -> list[Upload]:

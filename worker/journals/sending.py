@@ -1,10 +1,17 @@
 """How a run's journals and uploads reach the registry: records that are JSON already become a batch without being read again."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from shared import telemetry
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
 from worker.connection.line import Line
@@ -26,6 +33,12 @@ class RegistryLine:
     async def commit(self, commit: CommitCheckpoint) -> Committed:
         # Verifying reads every object: a large checkpoint takes its time.
         return await self._line.request(commit, timeout_s=6 * REQUEST_S)
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:
+        return (await self._line.request(request, timeout_s=REQUEST_S)).answers
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]:
+        return (await self._line.request(request, timeout_s=6 * REQUEST_S)).answers
 
     async def send_media(self, request: SendMedia) -> MediaTarget:
         return await self._line.request(request, timeout_s=REQUEST_S)

@@ -104,8 +104,8 @@ class RankSession:
         self._send(wire.Decided(self.decided, signal, decide_at))
 
     def settle(self, checkpoint: int, after_s: float) -> None:
-        """The registry has decided on a checkpoint, so long after it was announced."""
-        self.settled = (checkpoint, after_s)
+        """The registry has decided on a checkpoint, so long after it was announced; a small one may overtake a large one."""
+        self.settled = max(self.settled, (checkpoint, after_s))
         self._tell_kept()
 
     def read(self) -> None:

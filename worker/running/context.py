@@ -18,7 +18,8 @@ from worker.executors.port import Processes
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.transfer import Transfer
-from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
+from worker.files.upload import Announced, UploadEvents as UploadNeeds, drop_folder
+from worker.files.uploads import Uploads
 from worker.journals.journal import Journal
 from worker.journals.logs import LogTail, TailEvents
 from worker.journals.outputs import outputs_of
@@ -151,7 +152,13 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
     report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
     log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
-    needs = UploadNeeds(tools.transfer.put, tools.transfer.put_part, ears.on_upload_due, ears.on_settled)
+    needs = UploadNeeds(
+        tools.transfer.put,
+        tools.transfer.put_part,
+        ears.on_upload_due,
+        ears.on_settled,
+        ears.on_upload_waiting,
+    )
     registry = RegistryLine(tools.line)
     uploads = Uploads(places.uploads, registry, needs)
     kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)
@@ -250,6 +257,9 @@ class _Ears:
         if record.state != "saved" and record.reason:
             self.context.tail.warn(f"the checkpoint at step {record.step} is not stored: {record.reason}")
         settle_checkpoint(self.context, record)
+
+    def on_upload_waiting(self, record: Announced, reason: str) -> None:
+        self.context.phases.on_upload_waits(record.number, record.step, record.announced_at, reason)
 
     def on_checkpoint(self, frame: wire.Checkpoint) -> None:
         announce_checkpoint(self.context, frame)

@@ -14,7 +14,7 @@ from muster.errors import MusterError, Transient
 from shared import telemetry
 from shared.clock import Clock
 from shared.ids import RunId
-from shared.messages.phases import Phase, PhaseKind, TellPhases
+from shared.messages.phases import REASON_CHARACTERS, Phase, PhaseKind, TellPhases
 from worker.connection.line import Line
 
 LONG = timedelta(seconds=1)
@@ -83,6 +83,12 @@ class Phases:
         if announced_at:
             self._tell_long("upload_checkpoint", announced_at, number, step)
 
+    def on_upload_waits(self, number: int, step: int, announced_at: datetime | None, reason: str) -> None:
+        """Its upload fails and is tried again; the end, once it comes, replaces this."""
+        now = self._clock.now()
+        open_phase = _phase("upload_checkpoint", announced_at or now, now, number=number, step=step)
+        self.sender.take(open_phase.model_copy(update={"waits_for": reason[:REASON_CHARACTERS]}))
+
     def _tell_long(self, kind: PhaseKind, began: datetime, number: int, step: int) -> None:
         now = self._clock.now()
         if number == 1 or now - began >= LONG:
@@ -109,6 +115,8 @@ class PhaseSender:
 
     def take(self, phase: Phase) -> None:
         """It goes with the next ones; of very many that wait for a platform that is away, the last are left out."""
+        key = phase.kind, phase.number
+        self._waiting = [one for one in self._waiting if (one.kind, one.number) != key]
         if len(self._waiting) < AT_ONCE:
             self._waiting.append(phase)
             self._filled.set()
@@ -132,7 +140,7 @@ class PhaseSender:
         except MusterError as error:
             _log.warning("phases of a run were not taken", run=str(self._run_id), error=str(error))
         self._is_refused = False
-        del self._waiting[: len(phases)]
+        self._waiting = [one for one in self._waiting if one not in phases]
 
 
 def _phase(

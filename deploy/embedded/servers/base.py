@@ -74,6 +74,22 @@ class Home:
         fresh.replace(self.secrets / name)
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a running process serves.
+
+    Attributes:
+        trouble: what it fails to do, as a clause that begins with "it" or names the cause; empty: nothing.
+        is_stuck: whether only a restart helps.
+    """
+
+    trouble: str = ""
+    is_stuck: bool = False
+
+
+HEALTHY = Health()
+
+
 class Daemon(ABC):
     """A server or a service as a process of its own, with its data under the home folder."""
 
@@ -113,9 +129,9 @@ class Daemon(ABC):
         """Start the process; from the main thread, with whose end it ends."""
         self.process = spawn(self.command())
 
-    def is_stuck(self) -> bool:
-        """Whether it runs but serves only after another start."""
-        return False
+    def check(self, now: float) -> Health:
+        """Return how it serves, without waiting for anything; asked about once a second while it runs."""
+        return HEALTHY
 
     def stop(self) -> None:
         """End the process, gently first; nothing of it stays."""

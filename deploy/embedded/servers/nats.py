@@ -8,7 +8,15 @@ from pathlib import Path
 from deploy.embedded.cores import halves
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
-from deploy.embedded.servers.base import Daemon, Home, executable, plain_environment, write_private
+from deploy.embedded.servers.base import (
+    HEALTHY,
+    Daemon,
+    Health,
+    Home,
+    executable,
+    plain_environment,
+    write_private,
+)
 from deploy.keys.directory import Keys
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
@@ -70,14 +78,17 @@ class NatsServer(Daemon):
         self._is_frozen = False
         super().start()
 
-    def is_stuck(self) -> bool:
-        """Whether a stream froze at a failed write: it takes nothing more, also when there is room again."""
+    def check(self, now: float) -> Health:
+        """A stream that froze at a failed write accepts nothing more, also when there is room again."""
         if self.log.stat().st_size != self._read_from:
             with self.log.open("rb") as log:
                 log.seek(min(self._read_from, self.log.stat().st_size))
                 self._is_frozen = self._is_frozen or FROZEN in log.read().lower()
                 self._read_from = log.tell()
-        return self._is_frozen and shutil.disk_usage(self.home.root).free > ROOM_BYTES
+        if not self._is_frozen:
+            return HEALTHY
+        has_room = shutil.disk_usage(self.home.root).free > ROOM_BYTES
+        return Health("a stream refuses messages since a write to the disk failed", is_stuck=has_room)
 
     @property
     def _config(self) -> Path:

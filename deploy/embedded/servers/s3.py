@@ -16,18 +16,23 @@ from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import (
     Daemon,
+    Health,
     Home,
     StopSigns,
     executable,
     plain_environment,
     write_private,
 )
+from deploy.embedded.servers.probe import USUAL, ProbeTimes, StoreProbe, StoreWatch
 
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
 NICENESS = 3
 """Bytes come and go beside trainings on the same cores: those come first (decisions 0085, 0235)."""
+ROOM_BYTES = 64 * 1024 * 1024
+ROOM_PART = 50
+"""SeaweedFS refuses objects where less than a hundredth of the disk is free; twice that counts as space."""
 _GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
@@ -41,12 +46,19 @@ class S3Server(Daemon):
         home: the platform's folders.
         ports: as many as `PORTS_NEEDED`.
         runs_niceness: that of the trainings on this machine; the server's is greater.
+        times: when it is probed, and restarted because of what the probes find.
     """
 
     name = "s3"
     stop_signs: StopSigns = ((signal.SIGTERM, 1.0),)
 
-    def __init__(self, home: Home, ports: tuple[int, ...], runs_niceness: int = 0) -> None:
+    def __init__(
+        self,
+        home: Home,
+        ports: tuple[int, ...],
+        runs_niceness: int = 0,
+        times: ProbeTimes = USUAL,
+    ) -> None:
         super().__init__(home)
         self.niceness = min(19, runs_niceness + NICENESS)
         self.minio = shutil.which("minio")
@@ -54,6 +66,7 @@ class S3Server(Daemon):
         self.port = ports[0]
         self.administrator = ("muster-admin", home.secret("s3-admin-key"))
         self.platform = self.administrator if self.minio else ("muster", home.secret("s3-key"))
+        self._watch = StoreWatch(StoreProbe(self.url, BUCKET, self.platform), times)
 
     @property
     def url(self) -> str:
@@ -95,6 +108,14 @@ class S3Server(Daemon):
         except OSError:
             return False
         return False
+
+    def start(self) -> None:
+        self._watch.on_start()
+        super().start()
+
+    def check(self, now: float) -> Health:
+        disk = shutil.disk_usage(self.home.root)
+        return self._watch.check(now, has_room=disk.free > max(ROOM_BYTES, disk.total // ROOM_PART))
 
     def clean(self) -> None:
         for port in self._ports:

@@ -69,18 +69,25 @@ verb(app, "compare")(tables.compare)
 @verb(app, "describe")
 def describe(trial: TrialName) -> None:
     """Show one trial and the attempts to train it."""
+    from muster.cli.timeline import say_waiting
     from muster.client import connect
 
     with connect() as client:
         found, runs = client.trials.get(trial), client.trials.runs(trial).all()
         said = client.trials.logs(trial, stream="platform", tail=LINES_LOOKED_AT)
         warnings = list(dict.fromkeys(line.text for line in said if line.level == "warning"))
+        waiting = None if found.final else client.trials.phases(trial).waiting_uploads
     if out.json:
-        more = {"runs": [json.loads(run.model_dump_json()) for run in runs], "warnings": warnings}
+        more = {
+            "runs": [json.loads(run.model_dump_json()) for run in runs],
+            "warnings": warnings,
+            "waiting_uploads": json.loads(waiting.model_dump_json()) if waiting else None,
+        }
         print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
     shown = warnings[-WARNINGS_SHOWN:]
-    facts([*_facts(found), *[("warning", text) for text in shown]])
+    uploads = [("uploads", say_waiting(waiting))] if waiting else []
+    facts([*_facts(found), *uploads, *[("warning", text) for text in shown]])
     if len(shown) < len(warnings):
         note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)
     columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
@@ -157,20 +164,12 @@ def checkpoints(trial: TrialName, filter_: Filter = None, sort: Sort = None) -> 
 @verb(app, "phases")
 def phases(trial: TrialName) -> None:
     """Show what a trial did when: waiting, fetching, starting, training and saving checkpoints, by run."""
+    from muster.cli.timeline import show
     from muster.client import connect
 
     with connect() as client:
         found = client.trials.phases(trial)
-    rows = (
-        (
-            one.run, "  " * bool(one.within) + one.kind.replace("_", " "), one.step, one.began_at,
-            f"{(one.ended_at - one.began_at).total_seconds():,.1f} s" if one.ended_at else "goes on",
-        )
-        for one in found.phases
-    )  # fmt: skip
-    emit(
-        found, lambda: table((">run", "phase", ">step", "began", ">took"), rows, "it has only just been made")
-    )
+    emit(found, lambda: show(found))
 
 
 @verb(app, "explain")

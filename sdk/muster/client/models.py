@@ -1383,6 +1383,17 @@ class Phase(Resource):
     ended_at: datetime | None = Field(default=None, description="None while it goes on.")
     within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
     step: int | None = Field(default=None, description="Of a checkpoint.")
+    reason: str | None = Field(
+        default=None, description="Why an upload waits: its last attempt failed, and it is tried again."
+    )
+
+
+class WaitingUploads(Resource):
+    """Checkpoints that wait on their machine because their upload fails; it is tried again."""
+
+    checkpoints: int = Field(description="How many wait.")
+    since: datetime = Field(description="When the first of them was saved by the script.")
+    reason: str = Field(description="Why its last attempt failed.")
 
 
 class TrialState(StrEnum):
@@ -1405,6 +1416,9 @@ class TrialPhases(Resource):
     trial_number: int
     state: TrialState
     phases: list[Phase]
+    waiting_uploads: WaitingUploads | None = Field(
+        default=None, description="None while no upload has failed for more than a moment."
+    )
 
 
 class TrialPhasesPage(Resource):

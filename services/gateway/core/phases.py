@@ -39,12 +39,13 @@ Waiting = Literal["queued", "parked"]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A phase that a worker has told of, by its own clock."""
+    """A phase that a worker has told of, by its own clock. `waits_for`: an upload that fails and is tried again is not over; this is why."""
 
     kind: str
     began: datetime
     ended: datetime
     step: int | None = None
+    waits_for: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """`run`: None while it waits; `ended`: None while it goes on; `within`: the main phase that it is a part of."""
+    """`run`: None while it waits; `ended`: None while it goes on; `within`: the main phase that it is a part of; `reason`: why an upload waits."""
 
     kind: Kind
     run: int | None
@@ -67,6 +68,16 @@ class Phase:
     ended: datetime | None
     within: Kind | None = None
     step: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingUploads:
+    """Checkpoints whose uploads fail and are tried again: how many, since when the first was announced, and why it waits."""
+
+    checkpoints: int
+    since: datetime
+    reason: str
 
 
 def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[Attempt]) -> list[Phase]:
@@ -82,18 +93,27 @@ def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[Attempt])
     for run in runs:
         if free is not None and free < run.granted:
             found.append(Phase("queued", None, free, run.granted))
-        found.extend(_phases_of_run(run))
+        found.extend(_phases_of_run(run, is_over=waits is None))
         free = run.ended
     if free is not None and waits is not None:
         found.append(Phase(waits, None, free, None))
     return found
 
 
-def _phases_of_run(run: Attempt) -> Iterable[Phase]:
+def waiting_uploads(phases: Iterable[Phase]) -> WaitingUploads | None:
+    """Return what a trial's phases say of uploads that wait; None where none does."""
+    waiting = [one for one in phases if one.ended is None and one.reason is not None]
+    if not waiting:
+        return None
+    first = min(waiting, key=lambda one: one.began)
+    return WaitingUploads(len(waiting), first.began, first.reason or "")
+
+
+def _phases_of_run(run: Attempt, *, is_over: bool) -> Iterable[Phase]:
     if not run.told and run.ended is not None:
         return [Phase("running", run.number, run.granted, run.ended)]
     found: list[Phase] = []
-    inner = [_inner(run, one) for one in run.told if one.kind in _WITHIN]
+    inner = [_inner(run, one, is_over=is_over) for one in run.told if one.kind in _WITHIN]
     for main in _main_phases(run):
         found += [main, *(one for one in inner if one.within == main.kind)]
     return found
@@ -112,9 +132,12 @@ def _main_phases(run: Attempt) -> Iterable[Phase]:
         began = ended
 
 
-def _inner(run: Attempt, one: Told) -> Phase:
+def _inner(run: Attempt, one: Told, *, is_over: bool) -> Phase:
+    """Of a trial that is over nothing waits, whatever was told last."""
     kind, within = _WITHIN[one.kind]
     began = _clamped(one.began, run)
+    if one.waits_for is not None and not is_over:
+        return Phase(kind, run.number, began, None, within, one.step, one.waits_for)
     ended = max(began, one.ended) if kind == "uploading_checkpoint" else _clamped(one.ended, run)
     return Phase(kind, run.number, began, ended, within, one.step)
 

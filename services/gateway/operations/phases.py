@@ -9,6 +9,7 @@ from services.gateway.api.phases import (
     PhaseKind,
     TrialPhases,
     TrialPhasesPage,
+    WaitingUploads,
 )
 from services.gateway.api.trials import TrialRequest, TrialState
 from services.gateway.core import phases as core
@@ -65,7 +66,7 @@ def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> Trial
             datetime.fromisoformat(row.changed["granted_at"]),
             datetime.fromisoformat(row.changed["ended_at"]) if row.changed.get("ended_at") else None,
             [
-                core.Told(one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step)
+                core.Told(one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for)
                 for one in by_run.get(row.number, ())
             ],
         )
@@ -77,6 +78,7 @@ def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> Trial
     found = core.phases_of(
         datetime.fromisoformat(changed["created_at"]), None if changed["final"] else waits, attempts
     )
+    waiting = core.waiting_uploads(found)
     return TrialPhases(
         trial=trial.id,
         trial_number=trial.number,
@@ -89,7 +91,13 @@ def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> Trial
                 ended_at=one.ended,
                 within=PhaseKind(one.within) if one.within else None,
                 step=one.step,
+                reason=one.reason,
             )
             for one in found
         ],
+        waiting_uploads=WaitingUploads(
+            checkpoints=waiting.checkpoints, since=waiting.since, reason=waiting.reason
+        )
+        if waiting
+        else None,
     )

@@ -15,18 +15,25 @@ from services.registry.store import checkpoints, manifests, objects
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from services.registry.store.objects import content_of
+from services.registry.store.trials import StoredRun
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, Rejected
-from shared.ids import TenantId, WorkerId
-from shared.messages.checkpoints import ManifestPage, Upload, UploadLinks
+from shared.ids import RunId, TenantId, WorkerId
+from shared.messages.checkpoints import (
+    ManifestPage,
+    Upload,
+    UploadLinks,
+    UploadLinksOfMany,
+    UploadMany,
+)
 from shared.messages.files import FileEntry
 from shared.messages.runs import AllocationFacts
 from shared.objects.binding import Binding
 
 
 class Announcements:
-    """Answers `wrq.v1.<worker>.upload`."""
+    """Answers `wrq.v1.<worker>.upload` and `upload_many`."""
 
     def __init__(self, units: Units, facts: Facts, links: Links, binding: Binding) -> None:
         self._units = units
@@ -36,57 +43,88 @@ class Announcements:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {Upload: self.on_upload}
+        return {Upload: self.on_upload, UploadMany: self.on_upload_many}
 
     async def on_upload(self, ask: Ask, query: Upload) -> UploadLinks:
         """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
-        page = query.page or ManifestPage(files=query.files, parts=query.parts)
-        if page.files or not page.parts:
-            _check(page.files)
-        facts = await self._facts.of(query.run_id, ask.worker)
-        for worker in page.parts:
-            facts = await self._facts.of(query.run_id, worker)
-        is_bound = query.takes_headers and await self._binding.holds()
+        (answer,) = await self._answer(ask, query.run_id, (query,))
+        return answer
+
+    async def on_upload_many(self, ask: Ask, query: UploadMany) -> UploadLinksOfMany:
+        """The same for several of one run, in one transaction."""
+        if any(one.run_id != query.run_id for one in query.uploads):
+            raise Rejected("runs_differ", "checkpoints that are announced together are those of one run")
+        return UploadLinksOfMany(answers=tuple(await self._answer(ask, query.run_id, query.uploads)))
+
+    async def _answer(self, ask: Ask, run_id: RunId, queries: Sequence[Upload]) -> list[UploadLinks]:
+        pages = [query.page or ManifestPage(files=query.files, parts=query.parts) for query in queries]
+        for page in pages:
+            if page.files or not page.parts:
+                _check(page.files)
+        facts = await self._facts.of(run_id, ask.worker)
+        for worker in dict.fromkeys(worker for page in pages for worker in page.parts):
+            facts = await self._facts.of(run_id, worker)
+        binds = any(query.takes_headers for query in queries) and await self._binding.holds()
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, _ = await fences.locked_run(unit, facts)
-            checkpoint = await _announced(unit, facts, query)
-            if run.fence.is_stale:
-                await give_up(unit, checkpoint, Trigger.fenced, STALE)
-                return UploadLinks(files=(), state="abandoned", reason=STALE)
-            if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
-                return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
-            if not has_part(checkpoint.parts, ask.worker):
-                return UploadLinks(files=(), state="abandoned", reason=NO_PART)
-            waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query.step, page.parts)
-            others = await _sent_before(unit, checkpoint, ask.worker, page) if query.page else []
-            contents = [*map(content_of, page.files), *map(content_of, others)]
-            if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
-                await give_up(unit, checkpoint, Trigger.over_quota, full)
-                return UploadLinks(files=(), state="abandoned", reason=full)
-            known = await objects.find_known(unit.connection, map(content_of, page.files))
-            files = [
-                File(
-                    entry.path,
-                    ask.worker,
-                    known.get((entry.sha256, entry.size_bytes))
-                    or self._place(checkpoint, ask.worker, entry, is_bound=is_bound),
-                    entry.size_bytes,
-                    entry.sha256,
+            announced = [
+                await self._announce(
+                    unit, facts, run, ask.worker, query, page, is_bound=binds and query.takes_headers
                 )
-                for entry in page.files
+                for query, page in zip(queries, pages, strict=True)
             ]
-            await manifests.save_files(
-                unit.connection, facts.tenant, checkpoint.id, ask.worker, [*files, *others]
-            )
-            await checkpoints.move_checkpoint(
-                unit.connection,
-                checkpoint,
-                Trigger.urls_signed,
-                unit.now,
-                waits_for=waits_for,
-            )
-        links, following = self._links.write_files(files, partial(is_of, checkpoint), query.first)
+        return [
+            answer if isinstance(answer, UploadLinks) else self._sign(*answer, query.first)
+            for query, answer in zip(queries, announced, strict=True)
+        ]
+
+    def _sign(self, checkpoint: Checkpoint, files: Sequence[File], first: int | None) -> UploadLinks:
+        links, following = self._links.write_files(files, partial(is_of, checkpoint), first)
         return UploadLinks(files=links, next=following)
+
+    async def _announce(
+        self,
+        unit: Unit,
+        facts: AllocationFacts,
+        run: StoredRun,
+        sender: WorkerId,
+        query: Upload,
+        page: ManifestPage,
+        *,
+        is_bound: bool,
+    ) -> tuple[Checkpoint, list[File]] | UploadLinks:
+        """The checkpoint with the files that it now waits for; or the answer, when there is one already."""
+        checkpoint = await _announced(unit, facts, query)
+        if run.fence.is_stale:
+            await give_up(unit, checkpoint, Trigger.fenced, STALE)
+            return UploadLinks(files=(), state="abandoned", reason=STALE)
+        if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
+            return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
+        if not has_part(checkpoint.parts, sender):
+            return UploadLinks(files=(), state="abandoned", reason=NO_PART)
+        waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
+        others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
+        contents = [*map(content_of, page.files), *map(content_of, others)]
+        if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
+            await give_up(unit, checkpoint, Trigger.over_quota, full)
+            return UploadLinks(files=(), state="abandoned", reason=full)
+        known = await objects.find_known(unit.connection, map(content_of, page.files))
+        files = [
+            File(
+                entry.path,
+                sender,
+                known.get((entry.sha256, entry.size_bytes))
+                or self._place(checkpoint, sender, entry, is_bound=is_bound),
+                entry.size_bytes,
+                entry.sha256,
+            )
+            for entry in page.files
+        ]
+        await manifests.save_files(unit.connection, facts.tenant, checkpoint.id, sender, [*files, *others])
+        await checkpoints.move_checkpoint(
+            unit.connection, checkpoint, Trigger.urls_signed, unit.now, waits_for=waits_for
+        )
+        return checkpoint, files
 
     def _place(self, checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
         """Where a file goes: at once to where it stays, if the store holds its sender to its content. One in parts is joined first."""

@@ -1,5 +1,6 @@
 """Checkpoints on their way in: what was sent to signed URLs is committed whole. Neighbour: `announcements`, which signs them."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -17,12 +18,13 @@ from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from services.registry.store.objects import content_of
 from services.registry.store.reports import load_next
+from services.registry.store.trials import StoredRun
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected, Transient
-from shared.ids import TenantId
-from shared.messages.checkpoints import CommitCheckpoint, Committed
+from shared.ids import RunId, TenantId
+from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Committed, CommittedMany
 from shared.messages.runs import AllocationFacts
 
 AFTER_VERIFY = faults.register("registry.after_verify")
@@ -38,7 +40,7 @@ STALE = "a later run of the trial was granted, or this one was given up"
 
 
 class Commits:
-    """Answers `wrq.v1.<worker>.commit`."""
+    """Answers `wrq.v1.<worker>.commit` and `commit_many`."""
 
     def __init__(self, units: Units, facts: Facts, verifier: Verifier) -> None:
         self._units = units
@@ -47,35 +49,60 @@ class Commits:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {CommitCheckpoint: self.on_commit}
+        return {CommitCheckpoint: self.on_commit, CommitMany: self.on_commit_many}
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
-        if refusal := refuse_metadata(query.metadata):
-            raise Rejected(refusal.code, refusal.reason, place="metadata")
-        facts = await self._facts.of(query.run_id, ask.worker)
+        (answer,) = await self._answer(ask, query.run_id, (query,))
+        return answer
+
+    async def on_commit_many(self, ask: Ask, query: CommitMany) -> CommittedMany:
+        """The same for several of one run: one transaction before their objects are looked at, and one behind."""
+        if any(one.run_id != query.run_id for one in query.commits):
+            raise Rejected("runs_differ", "checkpoints that are committed together are those of one run")
+        return CommittedMany(answers=tuple(await self._answer(ask, query.run_id, query.commits)))
+
+    async def _answer(self, ask: Ask, run_id: RunId, queries: Sequence[CommitCheckpoint]) -> list[Committed]:
+        for query in queries:
+            if refusal := refuse_metadata(query.metadata):
+                raise Rejected(refusal.code, refusal.reason, place="metadata")
+        facts = await self._facts.of(run_id, ask.worker)
         tenant = TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
-            begun = await self._begin_commit(unit, facts, ask, query)
-            if isinstance(begun, Committed):
-                return begun
-            files = (await manifests.load_files(unit.connection, [begun.id]))[begun.id]
+            run, _ = await fences.locked_run(unit, facts)
+            begun = [await self._begin_commit(unit, facts, run, ask, query) for query in queries]
+            ready = [one for one in begun if isinstance(one, Checkpoint)]
+            files = await manifests.load_files(unit.connection, [one.id for one in ready])
+        looked = await asyncio.gather(*(self._look(one, files[one.id]) for one in ready))
+        taken = {one.id: found for one, found in zip(ready, looked, strict=True) if isinstance(found, Taken)}
+        answers = {
+            one.id: found for one, found in zip(ready, looked, strict=True) if isinstance(found, Committed)
+        }
+        if taken:
+            faults.point(AFTER_VERIFY)
+            async with self._units.tenant(tenant) as unit:
+                run, _ = await fences.locked_run(unit, facts)
+                for one in ready:
+                    if one.id in taken:
+                        answers[one.id] = await self._end_commit(unit, run, one, taken[one.id])
+                kept = await manifests.load_files(unit.connection, list(taken))
+            for one in ready:
+                if one.id in taken:
+                    brought = (*_awaited(one, files[one.id]), *taken[one.id].files)
+                    self._verifier.drop_upload(brought, {file.key for file in kept[one.id]})
+        return [answers[one.id] if isinstance(one, Checkpoint) else one for one in begun]
+
+    async def _look(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken | Committed:
+        """What was sent of it; or the answer, where looking takes longer or the store is away."""
         try:
-            taken = await self._verifier.take(begun, files, VERIFY_WAIT_S)
+            return await self._verifier.take(checkpoint, files, VERIFY_WAIT_S)
         except Transient as error:
             return Committed(state="uploading", retry_after_s=error.retry_after_s, reason=error.message)
-        faults.point(AFTER_VERIFY)
-        async with self._units.tenant(tenant) as unit:
-            committed = await self._end_commit(unit, facts, begun, taken)
-            kept = {file.key for file in (await manifests.load_files(unit.connection, [begun.id]))[begun.id]}
-        self._verifier.drop_upload((*_awaited(begun, files), *taken.files), kept)
-        return committed
 
     async def _begin_commit(
-        self, unit: Unit, facts: AllocationFacts, ask: Ask, query: CommitCheckpoint
+        self, unit: Unit, facts: AllocationFacts, run: StoredRun, ask: Ask, query: CommitCheckpoint
     ) -> Checkpoint | Committed:
         """The checkpoint, ready to be verified; or the answer, when there is one already."""
-        run, _ = await fences.locked_run(unit, facts)
         checkpoint = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
         if checkpoint is None or checkpoint.run != facts.run_id:
             raise NotFound(
@@ -112,11 +139,8 @@ class Commits:
             )
         return await checkpoints.move_checkpoint(unit.connection, checkpoint, Trigger.commit_asked, unit.now)
 
-    async def _end_commit(
-        self, unit: Unit, facts: AllocationFacts, begun: Checkpoint, taken: Taken
-    ) -> Committed:
+    async def _end_commit(self, unit: Unit, run: StoredRun, begun: Checkpoint, taken: Taken) -> Committed:
         """Judge under the locks what was read without them: fence and manifest may have changed meanwhile."""
-        run, _ = await fences.locked_run(unit, facts)
         checkpoint = await checkpoints.load_checkpoint(unit.connection, begun.id, lock=True)
         if checkpoint is None:
             raise NotFound(f"checkpoint {begun.id}")

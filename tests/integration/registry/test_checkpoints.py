@@ -10,7 +10,15 @@ import pytest
 
 from muster.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, derived_id, new_id
-from shared.messages.checkpoints import CommitCheckpoint, Committed, ManifestPage, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    ManifestPage,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
 from shared.objects import LEAST_PART_BYTES
@@ -298,3 +306,37 @@ async def test_a_grant_known_by_its_event_needs_no_other(around: Platform) -> No
     run = around.scheduler.grant()
     await around.publish("scheduler", granted(run))
     assert (await around.reports(run, 1, [report(1, loss=1.0)])).next == 2
+
+
+async def test_checkpoints_that_are_announced_and_committed_together_are_each_judged_alone(
+    around: Platform,
+) -> None:
+    run = around.scheduler.grant()
+    ids = [CheckpointId(new_id(CLOCK)) for _ in range(3)]
+    contents = [{"a": b"one"}, {"a": b"two"}, {"a": b"three"}]
+    uploads = tuple(
+        Upload(
+            run_id=run.id, checkpoint_id=checkpoint, number=number, step=number, files=tuple(manifest(files))
+        )
+        for number, (checkpoint, files) in enumerate(zip(ids, contents, strict=True), start=1)
+    )
+    answers = (await around.insist(UploadMany(run_id=run.id, uploads=uploads))).answers
+    assert [one.state for one in answers] == ["uploading"] * 3
+    await send(answers[0].files, contents[0])
+    await send(answers[2].files, contents[2])
+    commits = CommitMany(
+        run_id=run.id,
+        commits=tuple(CommitCheckpoint(run_id=run.id, checkpoint_id=one, after_report=0) for one in ids),
+    )
+    for _ in range(2):
+        committed = (await around.insist(commits)).answers
+        assert [one.state for one in committed] == ["saved", "uploading", "saved"]
+        assert "a: " in (committed[1].reason or "")
+    await send(answers[1].files, contents[1])
+    assert [one.state for one in (await around.insist(commits)).answers] == ["saved"] * 3
+    for checkpoint in ids:
+        await eventually(lambda one=checkpoint: happened(around, "saved", one))  # type: ignore[misc]
+        assert await events(around, "saved", checkpoint) == 1
+    other = around.scheduler.grant()
+    with pytest.raises(Rejected, match="one run"):
+        await around.insist(UploadMany(run_id=other.id, uploads=uploads))

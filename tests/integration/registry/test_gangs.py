@@ -92,3 +92,38 @@ async def test_phases_of_a_gangs_runs_are_those_of_its_chief_and_told_twice_they
         ),
     )
     assert (await around.ask(GetPhases(trials=(first.trial,)), OTHER_TENANT)).trials[0].runs == ()
+
+
+async def test_an_upload_that_waits_is_told_until_its_end_or_until_its_checkpoint_is_decided_on(
+    around: Platform,
+) -> None:
+    """The first is told to be over, the second is decided on without its worker's word, of the third nothing is known here."""
+    run = around.scheduler.grant()
+    waits = [
+        Phase(
+            kind="upload_checkpoint",
+            number=n,
+            step=n,
+            began_ms=n * 1_000,
+            ended_ms=9_000,
+            waits_for="status 500",
+        )
+        for n in (1, 2, 3)
+    ]
+    await around.insist(TellPhases(run_id=run.id, phases=tuple(waits)))
+    assert await _told(around, run.trial) == tuple(waits)
+    over = Phase(kind="upload_checkpoint", number=1, step=1, began_ms=1_000, ended_ms=20_000)
+    await around.insist(TellPhases(run_id=run.id, phases=(over,)))
+    checkpoint, files = CheckpointId(new_id(CLOCK)), {"a": b"1"}
+    links = await around.upload(run, checkpoint, 2, 2, manifest(files))
+    assert (await _told(around, run.trial))[1] == waits[1]
+    await send(links.files, files)
+    assert (await around.commit(run, checkpoint)).state == "saved"
+    first, second, third = await _told(around, run.trial)
+    assert (first, third) == (over, waits[2])
+    assert second.waits_for is None and second.ended_ms > waits[1].ended_ms
+
+
+async def _told(around: Platform, trial: TrialId) -> tuple[Phase, ...]:
+    [found] = (await around.ask(GetPhases(trials=(trial,)))).trials
+    return tuple(phase for one in found.runs for phase in one.phases)

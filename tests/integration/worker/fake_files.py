@@ -8,12 +8,16 @@ from shared.bus import Ask
 from shared.errors import NotFound, Transient
 from shared.messages.checkpoints import (
     CommitCheckpoint,
+    CommitMany,
     Committed,
+    CommittedMany,
     DamagedFile,
     Restore,
     Restored,
     Upload,
     UploadLinks,
+    UploadLinksOfMany,
+    UploadMany,
 )
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode, PartLink
 from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
@@ -116,7 +120,16 @@ class FakeFiles:
             files = [entry for part in parts.values() for entry in part.files]
             whole = {"files": tuple(sorted(files, key=lambda entry: entry.path))}
             self.saved.append(upload.model_copy(update=whole))
+            # As the registry has them: those of a run by number, in whatever order small and large ones were sent.
+            began = {one.run_id: place for place, one in reversed([*enumerate(self.saved)])}
+            self.saved.sort(key=lambda one: (began[one.run_id], one.number))
         return Committed(state="saved")
+
+    async def on_upload_many(self, ask: Ask, request: UploadMany) -> UploadLinksOfMany:
+        return UploadLinksOfMany(answers=tuple([await self.on_upload(ask, one) for one in request.uploads]))
+
+    async def on_commit_many(self, ask: Ask, request: CommitMany) -> CommittedMany:
+        return CommittedMany(answers=tuple([await self.on_commit(ask, one) for one in request.commits]))
 
     async def on_send_media(self, ask: Ask, request: SendMedia) -> MediaTarget:
         if self.away:

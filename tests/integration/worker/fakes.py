@@ -14,7 +14,7 @@ from shared.bus import Ask, Bus, Responder
 from shared.errors import Transient
 from shared.ids import DEFAULT_TENANT, AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, ObservedSet, Seen
-from shared.messages.checkpoints import CommitCheckpoint, Restore, Upload
+from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Restore, Upload, UploadMany
 from shared.messages.experiments import Verdict
 from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
@@ -69,6 +69,8 @@ class FakePlatform(FakeFiles):
                     Restore: self.on_restore,
                     Upload: self.on_upload,
                     CommitCheckpoint: self.on_commit,
+                    UploadMany: self.on_upload_many,
+                    CommitMany: self.on_commit_many,
                     SendMedia: self.on_send_media,
                     CommitMedia: self.on_commit_media,
                 },

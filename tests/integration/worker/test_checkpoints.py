@@ -20,19 +20,27 @@ if latest:
 for step in (1, 2):
     with trial.checkpoint(step) as folder:
         (folder / "step").write_text(f"{step} of {trial.hparams['name']}")
-        (folder / "frozen").write_bytes(b"never changes" * 1000)
+        (folder / "frozen").write_bytes(b"never changes" * trial.hparams.get("frozen", 1000))
 """
+LARGE = 10_000
+"""Of a file that is waited for rather than sent again beside the first."""
 NO_ROOM = "the checkpoint at step 2 is not stored: the tenant stores all that it may"
 WARNING = "the checkpoint of step 2 is damaged in the store (step): the trial goes on from that of step 1"
 
 
 async def _train(
-    platform: FakePlatform, worker: str, tmp_path: Path, number: int, name: str, saved: int = 2
+    platform: FakePlatform,
+    worker: str,
+    tmp_path: Path,
+    number: int,
+    name: str,
+    saved: int = 2,
+    frozen: int = 1000,
 ) -> DesiredAllocation:
     """A run of the trial on that worker, to its end and with all that it saved."""
     members = (Member(worker=worker, slots=1),)
     code = platform.add_code(code_in(tmp_path, SCRIPT))
-    spec = {"hyperparameters": {"name": name}}
+    spec = {"hyperparameters": {"name": name, "frozen": frozen}}
     run = platform.allocation(f"{name} {number}", code, members, run_number=number, spec=spec)
     await eventually(lambda: worker in platform.observed)
     await platform.desire(worker, run)
@@ -46,11 +54,11 @@ async def test_what_has_not_changed_is_sent_once_and_what_was_saved_here_is_not_
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
     platform.saved.clear()
-    first = await _train(platform, "w1", tmp_path, 1, "sent once")
+    first = await _train(platform, "w1", tmp_path, 1, "sent once", frozen=LARGE)
     one, two = platform.saved_of(first)
     assert sorted(platform.store.transfers_of(one.checkpoint_id)) == [("PUT", "frozen"), ("PUT", "step")]
     assert platform.store.transfers_of(two.checkpoint_id) == [("PUT", "step")]
-    second = await _train(platform, "w1", tmp_path, 2, "sent once")
+    second = await _train(platform, "w1", tmp_path, 2, "sent once", frozen=LARGE)
     await eventually(lambda: "holds ['frozen', 'step']" in platform.text(second))
     assert "goes on from 2" in platform.text(second)
     assert platform.store.transfers_of(two.checkpoint_id) == [("PUT", "step")], "the machine had it"
@@ -88,7 +96,7 @@ async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
 ) -> None:
     platform.saved.clear()
     platform.store.puts_refused.add("step")
-    first = await _train(platform, "w1", tmp_path, 1, "store fails")
+    first = await _train(platform, "w1", tmp_path, 1, "store fails", frozen=LARGE)
     sent = platform.store.transfers_of(platform.saved_of(first)[0].checkpoint_id)
     assert sent.count(("PUT", "step")) == 2
     assert sent.count(("PUT", "frozen")) <= 2, "again only where the failure came before its answer"
@@ -97,13 +105,13 @@ async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
 async def test_a_large_file_goes_in_parts_and_what_failed_of_it_alone_is_sent_again(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    """Thirteen thousand bytes in parts of five thousand; the last fails once, when the others are there."""
+    """130 thousand bytes in parts of fifty thousand; the last fails once, when the others are there."""
     platform.saved.clear()
-    platform.part_bytes = 5000
-    platform.store.puts_refused.add("frozen-10000")
-    first = await _train(platform, "w1", tmp_path, 1, "in parts")
+    platform.part_bytes = 50_000
+    platform.store.puts_refused.add("frozen-100000")
+    first = await _train(platform, "w1", tmp_path, 1, "in parts", frozen=LARGE)
     sent = platform.store.transfers_of(platform.saved_of(first)[0].checkpoint_id)
-    counts = [sent.count(("PUT", f"frozen-{part}")) for part in (0, 5000, 10000)]
+    counts = [sent.count(("PUT", f"frozen-{part}")) for part in (0, 50_000, 100_000)]
     assert counts == [1, 1, 2] and ("PUT", "frozen") not in sent
     platform.part_bytes = 2**30
 

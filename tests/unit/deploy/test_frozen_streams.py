@@ -28,21 +28,21 @@ def _room(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
 
 def test_a_frozen_stream_waits_for_room(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
     _room(monkeypatch, 2**40)
-    assert not server.is_stuck()
+    assert not server.check(0.0).is_stuck
     with server.log.open("a") as log:
         log.write(LINE)
     _room(monkeypatch, 0)
-    assert not server.is_stuck()
+    assert not server.check(0.0).is_stuck
     _room(monkeypatch, 2**40)
-    assert server.is_stuck()
+    assert server.check(0.0).is_stuck
 
 
 def test_a_log_that_was_turned_over_is_read_from_its_beginning(
     server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _room(monkeypatch, 2**40)
-    assert not server.is_stuck()
+    assert not server.check(0.0).is_stuck
     server.log.write_text("")
-    assert not server.is_stuck()
+    assert not server.check(0.0).is_stuck
     server.log.write_text(LINE)
-    assert server.is_stuck()
+    assert server.check(0.0).is_stuck

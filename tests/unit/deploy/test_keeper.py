@@ -1,14 +1,16 @@
 """A kept process: started again ever later, given up only when it never ran."""
 
 import signal
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from deploy.embedded.keeper import LONGEST_PAUSE_S, START_PATIENCE_S, Keeper
+from deploy.embedded.keeper import LONGEST_PAUSE_S, START_TIMEOUT_S, Keeper
 from deploy.embedded.processes import Command
-from deploy.embedded.servers.base import Daemon, Home
+from deploy.embedded.servers.base import HEALTHY, Daemon, Health, Home
 from muster.errors import Broken
 
 
@@ -36,7 +38,7 @@ class FakeDaemon(Daemon):
         super().__init__(home)
         self.serves = False
         self.starts = 0
-        self.stuck = False
+        self.health = HEALTHY
         self.refusal: OSError | None = None
 
     @property
@@ -57,8 +59,8 @@ class FakeDaemon(Daemon):
             raise self.refusal
         self.process = FakeProcess()  # type: ignore[assignment]
 
-    def is_stuck(self) -> bool:
-        return self.stuck
+    def check(self, now: float) -> Health:
+        return self.health
 
     def stop(self) -> None:
         self.ends(0)
@@ -135,12 +137,21 @@ def test_what_never_ran_is_given_up_after_three_tries(keeper: Keeper, daemon: Fa
         keeper.tick(now)
 
 
-def test_what_does_not_become_ready_is_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
-    keeper.tick(0.0)
-    keeper.tick(START_PATIENCE_S + 1)
-    keeper.tick(START_PATIENCE_S + 1)
-    keeper.tick(START_PATIENCE_S + 1)
-    assert (daemon.starts, keeper.state) == (2, "starting")
+def test_each_start_that_is_not_ready_in_time_gives_the_next_twice_the_time(
+    keeper: Keeper, daemon: FakeDaemon
+) -> None:
+    _run(keeper, daemon, 0.0)
+    daemon.serves = False
+    daemon.ends(-9)
+    began_at: dict[int, int] = {}
+    for now in range(1, 800):
+        keeper.tick(float(now))
+        began_at.setdefault(daemon.starts, now)
+    second, third, fourth, fifth = (began_at[start] for start in (2, 3, 4, 5))
+    assert START_TIMEOUT_S <= third - second < START_TIMEOUT_S + 5
+    assert 2 * START_TIMEOUT_S <= fourth - third < 2 * START_TIMEOUT_S + 5
+    assert 4 * START_TIMEOUT_S <= fifth - fourth < 4 * START_TIMEOUT_S + 5
+    assert "not ready 240 s after its start" in keeper.part().restarted_for
 
 
 def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
@@ -159,11 +170,37 @@ def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
     assert states == ["restarting", "running"]
 
 
-def test_what_is_stuck_is_ended_and_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
+def test_what_is_stuck_is_ended_and_started_again_and_says_why(keeper: Keeper, daemon: FakeDaemon) -> None:
     _run(keeper, daemon, 0.0)
-    daemon.stuck = True
+    daemon.health = Health("it stores nothing")
+    assert keeper.tick(1.0), "what has changed is shown"
+    assert (keeper.part().state, keeper.part().trouble) == ("running", "it stores nothing")
+    daemon.health = Health("it stores nothing", is_stuck=True)
     keeper.tick(1.0)
-    daemon.stuck = False
+    daemon.health = HEALTHY
     for _ in range(3):
         keeper.tick(1.0)
     assert (keeper.state, daemon.starts, keeper.restarts) == ("running", 2, 1)
+    assert (keeper.part().restarted_for, keeper.part().trouble) == ("it stores nothing", "")
+
+
+def test_what_ends_by_itself_says_its_exit_code(
+    keeper: Keeper, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(keeper, daemon, 0.0)
+    daemon.ends(3)
+    keeper.tick(1.0)
+    assert keeper.part().restarted_for == "it ended with exit code 3"
+    assert "searcher is started again: it ended with exit code 3" in capsys.readouterr().err
+
+
+def test_a_full_disk_takes_the_line_and_not_the_supervisor(
+    keeper: Keeper, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _run(keeper, daemon, 0.0)
+    with suppress(OSError), Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        daemon.health = Health("a stream refuses messages")
+        keeper.tick(1.0)
+        monkeypatch.undo()
+    assert (keeper.state, keeper.trouble) == ("running", "a stream refuses messages")

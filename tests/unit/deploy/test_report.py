@@ -1,17 +1,26 @@
-"""`muster status`: what does not work, from the health checks of the services."""
+"""`muster status`: what does not work, and why a part was restarted."""
 
+import os
+import shutil
+from collections import namedtuple
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from deploy.embedded.report import Report, find_problems
+from deploy.embedded.processes import ProcessId
+from deploy.embedded.report import Report, find_problems, look
+from deploy.embedded.state import Part, State
 from deploy.embedded.tables import print_report
 from shared.messages.health import CheckResult
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 HOLDS = CheckResult(name="database", ok=True, since=AT)
 RUNNING = Report(True, "ready", "/home", "http://127.0.0.1:1", "127.0.0.1:2", "", (), (), 0, 0, ())
+
+Usage = namedtuple("Usage", "total used free")
+TROUBLE = "it fails to store objects in index partitions 6 of 0 to 7 (PUT failed with status 500)"
 
 
 def fails(name: str, reason: str, later_s: int = 0) -> CheckResult:
@@ -52,3 +61,31 @@ def test_a_degraded_platform_says_so_with_the_reason(capsys: pytest.CaptureFixtu
     )
     assert report.to_json()["health"] == "degraded"
     assert replace(report, running=False).health == "stopped"
+
+
+def test_what_fails_and_why_it_was_restarted_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    me = ProcessId.of(os.getpid())
+    assert me is not None
+    failing = Part("s3", "server", "running", me, (), 0, "", TROUBLE)
+    restarted = Part("nats", "server", "running", me, (), 1, "it ended with exit code -9")
+    State("ready", me, parts=(failing, restarted)).save(tmp_path)
+    report = look(tmp_path)
+    by_name = {part.name: part for part in report.parts}
+    assert (by_name["s3"].state, by_name["s3"].trouble) == ("failing", TROUBLE)
+    assert (by_name["nats"].state, by_name["nats"].restarts) == ("running", 1)
+    assert ("s3", TROUBLE) in [(one.check, one.reason) for one in report.problems]
+    print_report(report)
+    shown = capsys.readouterr().out
+    assert TROUBLE in shown
+    assert "nats was restarted" in shown and "it ended with exit code -9" in shown
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = ProcessId.of(os.getpid())
+    assert me is not None
+    State("ready", me).save(tmp_path)
+    assert not look(tmp_path).problems
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2**30, 2**30, 2**20))
+    assert any("is full (1 MiB are free)" in one.reason for one in look(tmp_path).problems)

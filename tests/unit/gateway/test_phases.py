@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.gateway.core.phases import Attempt, Phase, Told, phases_of
+from services.gateway.core.phases import Attempt, Phase, Told, WaitingUploads, phases_of, waiting_uploads
 
 BEGAN = datetime(2026, 11, 23, 1, 0, tzinfo=UTC)
 
@@ -70,3 +70,20 @@ def test_a_wrong_clock_of_a_worker_makes_no_phase_before_its_run_or_behind_it() 
         ("queued", None, 0, 10),
         ("starting", 1, 10, 20),
     ]
+
+
+def test_an_upload_that_waits_goes_on_behind_the_end_of_its_run_and_says_why() -> None:
+    waits = [
+        Told("upload_checkpoint", at(second), at(30), step, "status 500") for second, step in ((8, 2), (6, 1))
+    ]
+    run = Attempt(1, at(0), at(9), [told("prepare", 0, 1), told("start", 1, 2), *waits])
+    found = phases_of(at(0), "queued", [run])
+    uploads = [one for one in found if one.kind == "uploading_checkpoint"]
+    assert [(one.began, one.ended, one.reason) for one in uploads] == [
+        (at(8), None, "status 500"),
+        (at(6), None, "status 500"),
+    ]
+    assert waiting_uploads(found) == WaitingUploads(2, at(6), "status 500")
+    over = phases_of(at(0), None, [run])
+    assert waiting_uploads(over) is None, "of a trial that is over nothing waits"
+    assert all(one.ended is not None for one in over)

@@ -15,6 +15,8 @@ from muster.cli.app import ORDER, app
 from muster.cli.plugins import KNOWN_HELP
 from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Ended, Shell
 
+PHASES = {"trial": ID, "trial_number": 2, "state": "running", "phases": []}
+
 
 def test_create_sends_the_text_as_it_is_and_says_the_number(shell: Shell, project: Path) -> None:
     ended = shell("experiment", "create", str(project / "config.yaml"))
@@ -193,6 +195,7 @@ def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
         "GET /v1/trials/31.2": httpx.Response(200, json=TRIAL),
         "GET /v1/trials/31.2/runs": httpx.Response(200, json={"items": []}),
         "GET /v1/trials/31.2/logs": httpx.Response(200, json={"items": said}),
+        "GET /v1/trials/31.2/phases": httpx.Response(200, json=PHASES),
     }
     assert shell("trial", "describe", "31.2").out.count("not all that was reported is kept") == 1
     described = json.loads(shell("trial", "describe", "31.2", "--json").out)
@@ -202,6 +205,20 @@ def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
     shown = shell("trial", "describe", "31.2")
     assert shown.out.count("was not kept") == 5 and "checkpoint 49 was not kept" in shown.out
     assert "46 more warnings: `muster trial logs 31.2 --stream platform`" in " ".join(shown.err.split())
+
+
+def test_uploads_that_wait_stand_where_their_trial_is_described(shell: Shell) -> None:
+    reason = "the store answered an upload with status 500"
+    waiting = {"checkpoints": 2, "since": "2026-01-01T00:00:05Z", "reason": reason}
+    shell.answers |= {
+        "GET /v1/trials/31.2": httpx.Response(200, json=TRIAL | {"final": False}),
+        "GET /v1/trials/31.2/runs": httpx.Response(200, json={"items": []}),
+        "GET /v1/trials/31.2/logs": httpx.Response(200, json={"items": []}),
+        "GET /v1/trials/31.2/phases": httpx.Response(200, json=PHASES | {"waiting_uploads": waiting}),
+    }
+    shown = " ".join(shell("trial", "describe", "31.2").out.split())
+    assert "2 checkpoints wait for upload since" in shown and reason in shown
+    assert json.loads(shell("trial", "describe", "31.2", "--json").out)["waiting_uploads"] == waiting
 
 
 @pytest.mark.parametrize(

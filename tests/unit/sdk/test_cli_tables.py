@@ -93,4 +93,25 @@ def test_what_a_trial_did_when_is_shown_phase_by_phase(shell: Shell) -> None:
     shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
     lines = [line.split() for line in shell("trial", "phases", "31.2").out.splitlines()]
     assert [line[1:3] for line in lines[2:]] == [["preparing", "–"], ["fetching", "code"], ["starting", "–"]]
-    assert [line[-2:] for line in lines[1:]] == [["4.0", "s"], ["3.0", "s"], ["2.0", "s"], ["goes", "on"]]
+    assert [line[-3:-1] for line in lines[1:]] == [["4.0", "s"], ["3.0", "s"], ["2.0", "s"], ["goes", "on"]]
+
+
+def test_phases_stand_along_an_axis_of_times_and_an_upload_that_waits_says_why(shell: Shell) -> None:
+    def phase(kind: str, began: int, ended: int | None, **more: object) -> dict[str, object]:
+        times = [None if at is None else f"2026-01-01T00:00:{at:02}Z" for at in (began, ended)]
+        return {"kind": kind, "run": 1, "began_at": times[0], "ended_at": times[1], **more}
+
+    phases = [phase("training", 0, 10), phase("uploading_checkpoint", 5, 20, step=7, within="training")]
+    told = {"trial": ID, "trial_number": 2, "state": "running", "phases": phases}
+    shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
+    head, training, upload = shell("trial", "phases", "31.2").out.splitlines()
+    assert [time.rpartition(":")[2] for time in head.split()[-3:]] == ["00", "10", "20"]
+    first = head.index(head.split()[-3])
+    assert training[first:].rstrip() == "█" * 20
+    assert upload[first:].rstrip() == " " * 10 + "█" * 30
+    reason = "the store answered an upload with status 500"
+    phases[1] |= {"ended_at": None, "reason": reason}
+    told["waiting_uploads"] = {"checkpoints": 2, "since": "2026-01-01T00:00:05Z", "reason": reason}
+    shell.answers["GET /v1/trials/31.2/phases"] = httpx.Response(200, json=told)
+    shown = shell("trial", "phases", "31.2").out
+    assert "2 checkpoints wait for upload since" in shown and reason in shown

@@ -10,8 +10,9 @@ import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { State } from "@/parts/State";
 import { useNow } from "@/parts/Time";
 import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
-import { mainOf, phasesUntil } from "@/training/phases";
+import { mainOf, phasesUntil, uploadsOf } from "@/training/phases";
 import { checkpointsQuery } from "@/training/queries";
+import { TimeAxis } from "@/training/TimeAxis";
 import type { TabProps } from "./tab";
 import css from "./Timeline.module.css";
 
@@ -27,6 +28,7 @@ export function TimelineTab({ experiment }: TabProps) {
   const now = useNow().getTime();
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(phasesQuery(String(experiment.number)));
   const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
+  const lastUpload = useMemo(() => Math.max(0, ...trials.flatMap(({ phases }) => uploadsOf(phasesUntil(now, phases)).map((one) => one.to))), [trials, now]);
   const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
   const shown = virtual.getVirtualItems();
   const isNearEnd = (shown.at(-1)?.index ?? 0) > trials.length - AHEAD;
@@ -37,14 +39,17 @@ export function TimelineTab({ experiment }: TabProps) {
   if (data === undefined) return <Loading rows={10} />;
   if (trials.length === 0) return <Empty icon="clock" title="No trial yet" />;
   const from = Date.parse(experiment.started_at ?? experiment.created_at);
-  const to = experiment.ended_at ? Date.parse(experiment.ended_at) : now;
+  const to = experiment.ended_at ? Math.max(Date.parse(experiment.ended_at), lastUpload) : now;
   return (
     <>
       <div className={css.head}>
-        <PhaseKey />
+        <PhaseKey uploads />
         <span className="muted number">{formatDuration((to - from) / 1000)} in all</span>
       </div>
       <div ref={scroller} className={css.rows} role="region" aria-label="Trials along time" tabIndex={0}>
+        <div className={css.axis}>
+          <TimeAxis from={from} to={to} most={8} />
+        </div>
         <ol style={{ height: virtual.getTotalSize() }}>
           {shown.map(({ index, start }) => {
             const trial = trials[index];
@@ -66,7 +71,7 @@ interface RowProps {
 }
 
 function Row({ experiment, trial, from, to, now, start }: RowProps) {
-  const phases = useMemo(() => mainOf(phasesUntil(now, trial.phases)), [trial, now]);
+  const phases = useMemo(() => phasesUntil(now, trial.phases), [trial, now]);
   const checkpoints = useQuery(checkpointsQuery(trial.trial));
   const name = `${experiment}.${trial.trial_number}`;
   return (
@@ -75,7 +80,7 @@ function Row({ experiment, trial, from, to, now, start }: RowProps) {
         {name}
       </Link>
       <State state={trial.state} quiet />
-      <PhaseTrack phases={phases} checkpoints={checkpoints.data?.items ?? NONE} from={from} to={to} />
+      <PhaseTrack phases={mainOf(phases)} uploads={uploadsOf(phases)} checkpoints={checkpoints.data?.items ?? NONE} from={from} to={to} />
     </li>
   );
 }

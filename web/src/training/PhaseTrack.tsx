@@ -1,20 +1,23 @@
 import type { Resource } from "@/api/types";
 import { formatDuration } from "@/parts/format";
 import css from "./PhaseTrack.module.css";
-import { isAgain, sums, wordOf, type Phase, type PhaseKind } from "./phases";
+import { isAgain, sayPhase, sums, wordOf, type Phase, type PhaseKind } from "./phases";
 
 interface PhaseTrackProps {
   phases: readonly Phase[];
   checkpoints: readonly Resource<"Checkpoint">[];
+  /** Shown below, beside what they do not hold up. */
+  uploads?: readonly Phase[];
   /** What the track's ends stand for. */
   from: number;
   to: number;
 }
 
 /** Phases along time, with the checkpoints that fell into them; a ring where a run was begun again. */
-export function PhaseTrack({ phases, checkpoints, from, to }: PhaseTrackProps) {
+export function PhaseTrack({ phases, checkpoints, uploads = [], from, to }: PhaseTrackProps) {
   const whole = Math.max(1, to - from);
   const part = (at: number) => `${(100 * (at - from)) / whole}%`;
+  const stretch = (phase: Phase) => ({ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` });
   const isIn = ({ created_at }: Resource<"Checkpoint">) => phases.some((phase) => phase.from <= Date.parse(created_at) && Date.parse(created_at) <= phase.to);
   return (
     <span className={css.track}>
@@ -22,8 +25,18 @@ export function PhaseTrack({ phases, checkpoints, from, to }: PhaseTrackProps) {
         <span
           key={at}
           className={`${css.bar} ${css[phase.kind]}`}
-          title={`${phase.run === null ? "" : `run ${phase.run} `}${wordOf(phase.kind)} ${formatDuration((phase.to - phase.from) / 1000)}`}
-          style={{ left: part(phase.from), width: `max(2px, ${(100 * (phase.to - phase.from)) / whole}%)` }}
+          data-waits={phase.reason !== null || undefined}
+          title={sayPhase(phase)}
+          style={stretch(phase)}
+        />
+      ))}
+      {uploads.map((phase) => (
+        <span
+          key={`upload ${phase.run} ${phase.step} ${phase.from}`}
+          className={css.upload}
+          data-waits={phase.reason !== null || undefined}
+          title={sayPhase(phase)}
+          style={stretch(phase)}
         />
       ))}
       {phases.filter(isAgain).map((phase) => (
@@ -38,8 +51,14 @@ export function PhaseTrack({ phases, checkpoints, from, to }: PhaseTrackProps) {
 
 const USUAL: ReadonlyMap<PhaseKind, number> = new Map([["queued", 0], ["preparing", 0], ["starting", 0], ["training", 0]]);
 
+interface PhaseKeyProps {
+  phases?: readonly Phase[];
+  /** Uploads have a line of their own. */
+  uploads?: boolean;
+}
+
 /** What the colours mean, with how long each kind lasted where that is known. */
-export function PhaseKey({ phases = [] }: { phases?: readonly Phase[] }) {
+export function PhaseKey({ phases = [], uploads = false }: PhaseKeyProps) {
   return (
     <p className={css.keyed}>
       {[...(phases.length > 0 ? sums(phases) : USUAL)].map(([kind, seconds]) => (
@@ -47,6 +66,11 @@ export function PhaseKey({ phases = [] }: { phases?: readonly Phase[] }) {
           <i className={css[kind]} /> {wordOf(kind)} {phases.length > 0 && <b className="number">{formatDuration(seconds)}</b>}
         </span>
       ))}
+      {uploads && (
+        <span>
+          <i className={css.upload} /> checkpoint upload
+        </span>
+      )}
       <span>
         <i className={css.saved} /> checkpoint
       </span>

@@ -7,6 +7,7 @@ import { Elapsed, Time } from "@/parts/Time";
 import { measured, sayValue } from "@/training/values";
 import { explanationQuery } from "./queries";
 import css from "./Trial.module.css";
+import { WaitingUploads } from "./WaitingUploads";
 
 /** The trial in a few figures, its hyperparameters, and why it waits where it does. */
 export function About({ trial }: { trial: Trial }) {
@@ -16,6 +17,7 @@ export function About({ trial }: { trial: Trial }) {
     <>
       {trial.reason && <div className={css.reason}>{trial.reason}</div>}
       {isWaiting && <Waiting trial={trial} />}
+      <WaitingUploads trial={trial} />
       <Card className={css.about}>
         <dl className={css.figures}>
           <Figure label="Best validation" note={best ? `step ${formatNumber(best.step)}` : undefined}>

@@ -14,6 +14,7 @@ import { checkpointsQuery } from "@/training/queries";
 import { RegisterDialog } from "./RegisterDialog";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
+import { WaitingUploads } from "./WaitingUploads";
 
 /** The trial's checkpoints, and the files of the one that is open. */
 export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
@@ -24,13 +25,17 @@ export function CheckpointsTab({ trial, search, onSearch }: TrialTabProps) {
   if (!data) return <Loading rows={6} />;
   if (data.items.length === 0) {
     return (
-      <Empty icon="file" title="No checkpoint yet">
-        <p>A script saves one with trial.checkpoint; a run that is interrupted goes on from the latest.</p>
-      </Empty>
+      <>
+        <WaitingUploads trial={trial} />
+        <Empty icon="file" title="No checkpoint yet">
+          <p>A script saves one with trial.checkpoint; a run that is interrupted goes on from the latest.</p>
+        </Empty>
+      </>
     );
   }
   return (
     <>
+      <WaitingUploads trial={trial} />
       <PlainTable>
         <thead>
           <tr>

@@ -10,6 +10,7 @@ import { Elapsed, Time, useNow } from "@/parts/Time";
 import { PhaseKey, PhaseTrack } from "@/training/PhaseTrack";
 import { phasesUntil, wordOf, type Phase } from "@/training/phases";
 import { checkpointsQuery, experimentQuery, phasesQuery, runsQuery } from "@/training/queries";
+import { TimeAxis } from "@/training/TimeAxis";
 import css from "./Trial.module.css";
 import type { TrialTabProps } from "./tab";
 
@@ -31,6 +32,10 @@ export function RunsTab({ trial }: TrialTabProps) {
         <Card className={css.fall}>
           <PhaseKey phases={phases} />
           <ol className={css.bars}>
+            <li>
+              <span />
+              <TimeAxis from={from} to={to} />
+            </li>
             {phases.map((phase, at) => (
               <Bar key={at} phase={phase} from={from} to={to} checkpoints={checkpoints.data?.items ?? []} />
             ))}
@@ -86,6 +91,7 @@ function Bar({ phase, from, to, checkpoints }: BarProps) {
       </span>
       <PhaseTrack phases={[phase]} checkpoints={own} from={from} to={to} />
       <span className="muted number">{formatDuration((phase.to - phase.from) / 1000)}</span>
+      {phase.reason !== null && <span className={css.waits}>waits: {phase.reason}</span>}
     </li>
   );
 }

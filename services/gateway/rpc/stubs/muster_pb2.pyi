@@ -3540,20 +3540,22 @@ class PendingStage(_message.Message):
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., needed: _Optional[int] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class Phase(_message.Message):
-    __slots__ = ("kind", "run", "began_at", "ended_at", "within", "step")
+    __slots__ = ("kind", "run", "began_at", "ended_at", "within", "step", "reason")
     KIND_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     WITHIN_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     kind: PhaseKind
     run: int
     began_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     within: PhaseKind
     step: int
-    def __init__(self, kind: _Optional[_Union[PhaseKind, str]] = ..., run: _Optional[int] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., within: _Optional[_Union[PhaseKind, str]] = ..., step: _Optional[int] = ...) -> None: ...
+    reason: str
+    def __init__(self, kind: _Optional[_Union[PhaseKind, str]] = ..., run: _Optional[int] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., within: _Optional[_Union[PhaseKind, str]] = ..., step: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes", "warnings")
@@ -4673,16 +4675,18 @@ class TrialPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Trial, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class TrialPhases(_message.Message):
-    __slots__ = ("trial", "trial_number", "state", "phases")
+    __slots__ = ("trial", "trial_number", "state", "phases", "waiting_uploads")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PHASES_FIELD_NUMBER: _ClassVar[int]
+    WAITING_UPLOADS_FIELD_NUMBER: _ClassVar[int]
     trial: str
     trial_number: int
     state: TrialState
     phases: _containers.RepeatedCompositeFieldContainer[Phase]
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., phases: _Optional[_Iterable[_Union[Phase, _Mapping]]] = ...) -> None: ...
+    waiting_uploads: WaitingUploads
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., phases: _Optional[_Iterable[_Union[Phase, _Mapping]]] = ..., waiting_uploads: _Optional[_Union[WaitingUploads, _Mapping]] = ...) -> None: ...
 
 class TrialPhasesPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -4892,6 +4896,16 @@ class ViewRequest(_message.Message):
     VIEW_FIELD_NUMBER: _ClassVar[int]
     view: str
     def __init__(self, view: _Optional[str] = ...) -> None: ...
+
+class WaitingUploads(_message.Message):
+    __slots__ = ("checkpoints", "since", "reason")
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    checkpoints: int
+    since: _timestamp_pb2.Timestamp
+    reason: str
+    def __init__(self, checkpoints: _Optional[int] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ("after", "kind", "experiment")

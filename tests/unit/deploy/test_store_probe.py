@@ -1,0 +1,80 @@
+"""When an object store is called stuck: one partition of its index fails for a while, with space on the disk."""
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from deploy.embedded.servers.probe import (
+    PARTITIONS,
+    Failures,
+    ProbeTimes,
+    StoreProbe,
+    StoreWatch,
+    StuckJudge,
+    partition_of,
+    probe_folders,
+)
+from tests.support.waiting import eventually
+
+NONE: Failures = {}
+SIX: Failures = {6: "PUT failed with status 500"}
+
+
+def _is_stuck(rounds: Sequence[Failures], every_s: float = 2.0, stuck_after_s: float = 20.0) -> bool:
+    judge = StuckJudge(stuck_after_s)
+    for number, failures in enumerate(rounds):
+        judge.observe(number * every_s, failures)
+    return judge.is_stuck((len(rounds) - 1) * every_s)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "is_stuck"),
+    [
+        ([NONE] * 30, False),
+        ([SIX] * 10, False),
+        ([SIX] * 11, True),
+        ([*[SIX] * 10, NONE, *[SIX] * 10], False),
+        ([*[SIX] * 9, {6: "other words"}, SIX], True),
+        ([SIX, {5: "timed out"}] * 10, False),
+        ([{5: "a", 6: "b"}, SIX] * 6, True),
+    ],
+)
+def test_one_partition_must_fail_at_every_probe_for_long_enough(
+    rounds: Sequence[Failures], is_stuck: bool
+) -> None:
+    assert _is_stuck(rounds) is is_stuck
+
+
+def test_few_slow_probes_are_not_enough() -> None:
+    assert not _is_stuck([SIX, SIX], every_s=60.0)
+
+
+def test_a_restart_that_does_not_help_is_repeated_ever_later_until_the_store_has_worked() -> None:
+    judge = StuckJudge(20.0)
+    for failing_s in (20.0, 40.0, 80.0):
+        judge.observe(0.0, SIX)
+        judge.observe(failing_s / 2, SIX)
+        judge.observe(failing_s - 1, SIX)
+        assert not judge.is_stuck(failing_s - 1)
+        assert judge.is_stuck(failing_s)
+        judge.on_start()
+    judge.observe(0.0, NONE)
+    for now in (0.0, 10.0, 20.0):
+        judge.observe(now, SIX)
+    assert judge.is_stuck(20.0)
+
+
+async def test_a_full_disk_is_named_and_nothing_that_failed_on_it_counts() -> None:
+    times = ProbeTimes(every_s=0.0, again_s=0.0, stuck_after_s=20.0)
+    watch = StoreWatch(StoreProbe("http://127.0.0.1:1", "muster", ("key", "secret")), times)
+    await eventually(lambda: "no answer" in watch.check(time.monotonic(), has_room=True).trouble)
+    now = time.monotonic() + 100.0
+    assert "full" in watch.check(now, has_room=False).trouble
+    await eventually(lambda: "no answer" in watch.check(now, has_room=True).trouble)
+    assert not watch.check(now, has_room=True).is_stuck
+
+
+def test_each_partition_has_a_folder() -> None:
+    folders = probe_folders("muster")
+    assert [partition_of(f"/buckets/muster/{folder}") for folder in folders] == list(range(PARTITIONS))

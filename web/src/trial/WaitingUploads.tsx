@@ -1,0 +1,26 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Trial } from "@/api/types";
+import { counted } from "@/parts/format";
+import { Time } from "@/parts/Time";
+import { phasesQuery } from "@/training/queries";
+import css from "./Trial.module.css";
+
+/** No event tells of it: the worker notes it with the phases of its run. */
+const EVERY_MS = 15_000;
+
+/** Which of a trial's checkpoints are still on their machine because their upload fails, and why. */
+export function WaitingUploads({ trial }: { trial: Trial }) {
+  const { data } = useQuery({ ...phasesQuery(trial.id), enabled: !trial.final && trial.runs > 0, refetchInterval: EVERY_MS });
+  const waiting = data?.waiting_uploads;
+  if (!waiting) return null;
+  return (
+    <div className={css.waiting} role="status">
+      <b>
+        {counted(waiting.checkpoints, "checkpoint")} {waiting.checkpoints === 1 ? "waits" : "wait"} for upload: {waiting.reason}
+      </b>
+      <span>
+        The first was saved <Time at={waiting.since} />. The files are on the worker, which tries again.
+      </span>
+    </div>
+  );
+}
