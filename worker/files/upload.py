@@ -133,9 +133,31 @@ class Uploads:
                 _log.error(
                     "a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=str(error)
                 )
-                return record.model_copy(update={"state": "abandoned", "reason": str(error)})
+                return await self._give_up(record, str(error))
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, MAX_RETRY_S)
+
+    async def _give_up(self, record: Announced, reason: str) -> Announced:
+        """Tell the registry that it will not come: nobody waits for it then."""
+        notice = Upload(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            number=record.number,
+            step=record.step,
+            files=(),
+            given_up=reason,
+        )
+        while True:
+            try:
+                answer = await self._registry.announce(notice)
+            except Transient as error:
+                await asyncio.sleep(max(0.25, min(error.retry_after_s, MAX_RETRY_S)))
+                continue
+            except MusterError as error:
+                _log.warning("a notice was refused", checkpoint=str(record.checkpoint_id), error=str(error))
+                answer = None
+            state = answer.state if answer and answer.state in _ENDED else "abandoned"
+            return record.model_copy(update={"state": state, "reason": reason})
 
     async def _attempt(self, record: Announced) -> UploadLinks | Committed:
         """The registry's last word on it, for now or for good."""

@@ -41,7 +41,7 @@ class Announcements:
     async def on_upload(self, ask: Ask, query: Upload) -> UploadLinks:
         """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
         page = query.page or ManifestPage(files=query.files, parts=query.parts)
-        if page.files or not page.parts:
+        if query.given_up is None and (page.files or not page.parts):
             _check(page.files)
         facts = await self._facts.of(query.run_id, ask.worker)
         for worker in page.parts:
@@ -57,6 +57,10 @@ class Announcements:
                 return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
             if not has_part(checkpoint.parts, ask.worker):
                 return UploadLinks(files=(), state="abandoned", reason=NO_PART)
+            if query.given_up is not None:
+                said = f"worker {ask.worker} cannot upload it: {query.given_up}"
+                await give_up(unit, checkpoint, Trigger.upload_failed, said)
+                return UploadLinks(files=(), state="abandoned", reason=said)
             waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query.step, page.parts)
             others = await _sent_before(unit, checkpoint, ask.worker, page) if query.page else []
             contents = [*map(content_of, page.files), *map(content_of, others)]
