@@ -40,16 +40,18 @@ def waited(*looks: tuple[float, bool, bool]) -> float:
         "a clock that was set back",
     ],
 )
-def test_time_counts_while_a_next_run_waits_and_the_store_responds(looks, expected):
+def test_time_counts_while_a_next_run_waits_and_the_store_responds(
+    looks: list[tuple[float, bool, bool]], expected: float
+) -> None:
     assert waited(*looks) == expected
 
 
-def test_a_next_run_that_waited_long_enough_cuts_all_uploads_short():
+def test_a_next_run_that_waited_long_enough_cuts_all_uploads_short() -> None:
     decision = judge_open(OPEN, Wait(LIMIT), LIMIT, gone=(), silent=(), responds=True)
     assert set(decision.abandoned) == {1, 2} and decision.delayed is None
 
 
-def test_a_lost_worker_takes_what_it_still_had_to_send():
+def test_a_lost_worker_takes_what_it_still_had_to_send() -> None:
     decision = judge_open(OPEN, Wait(), LIMIT, gone={"b"}, silent=(), responds=True)
     assert decision.abandoned == {2: "worker b is lost for good, and had not uploaded it"}
     assert decision.delayed == "1 checkpoint is not stored yet: worker a still has to upload"
@@ -63,7 +65,7 @@ def test_a_lost_worker_takes_what_it_still_had_to_send():
         (("b",), False, "the object store does not respond"),
     ],
 )
-def test_what_is_waited_for_is_told(silent, responds, why):
+def test_what_is_waited_for_is_told(silent: tuple[str, ...], responds: bool, why: str) -> None:
     almost = Wait(LIMIT - timedelta(milliseconds=1))
     decision = judge_open(OPEN, almost, LIMIT, gone=(), silent=silent, responds=responds)
     assert (decision.abandoned, decision.delayed) == ({}, f"2 checkpoints are not stored yet: {why}")
