@@ -3,7 +3,6 @@ makes, `faults` has it change its mind."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from uuid import UUID
 
 from services.scheduler.core.facts import Closed, Fact
@@ -19,7 +18,6 @@ from simulator.watching.watch import Watch
 from simulator.wire import Stream
 
 ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
-UPLOAD_TIMEOUT = timedelta(minutes=5)
 
 
 @dataclass(slots=True)
@@ -137,7 +135,6 @@ def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
         ),
         pool=pool,
         max_restarts=item.max_restarts,
-        upload_timeout=UPLOAD_TIMEOUT,
         number=number,
         workspace=item.workspace,
         owner=item.user,

@@ -92,7 +92,7 @@ class Simulation:
         self.searcher = Searcher(
             ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
         )
-        self.registry = Registry(self.watch, self._is_stale, self._tell_stored)
+        self.registry = Registry(self.watch, self._is_stale, self._tell_stored, agenda, self._is_off)
         failing = self.chance("code")
         self.training = Training(
             agenda,
@@ -201,6 +201,10 @@ class Simulation:
             self.agenda, self.inbound.publish, self.watch, lambda: self.records.is_up, self._loads
         )
         return Provisioner(ties, rented.spec, cloud)
+
+    def _is_off(self, worker: WorkerId) -> bool:
+        machine = self.machines.get(worker)
+        return machine is None or not machine.is_on
 
     def _switch_off(self, worker: WorkerId) -> None:
         self.watch.on_gone(worker)

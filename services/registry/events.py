@@ -26,8 +26,8 @@ _EVENTS: dict[State, type[CheckpointEvent]] = {
 }
 
 
-def checkpoint_event(checkpoint: Checkpoint) -> CheckpointEvent:
-    """Return the event of the state that the checkpoint has just reached."""
+def checkpoint_event(checkpoint: Checkpoint, *, settles: bool = True) -> CheckpointEvent:
+    """Return the event of the state that the checkpoint has just reached; `settles`: it was neither saved nor given up until now."""
     kind = _EVENTS.get(checkpoint.state)
     if kind is None:
         raise Broken(f"no event tells of a checkpoint that is {checkpoint.state}")
@@ -46,6 +46,7 @@ def checkpoint_event(checkpoint: Checkpoint) -> CheckpointEvent:
         size_bytes=checkpoint.size_bytes,
         created_at=checkpoint.created_at,
         reason=checkpoint.reason,
+        settles=settles,
     )
 
 

@@ -48,8 +48,12 @@ async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, lis
     raise Broken(f"run {facts.run_id} was stored and cannot be read")
 
 
-async def abandon_unsaved(unit: Unit, run: UUID, trigger: Trigger, reason: str, now: datetime) -> None:
-    """Give up what the run announced and has not committed, and say so."""
+async def abandon_unsaved(
+    unit: Unit, run: UUID, trigger: Trigger, reason: str, now: datetime, number: int | None = None
+) -> None:
+    """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
     for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
+        if number not in (None, checkpoint.number):
+            continue
         moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, now, reason=reason)
         unit.emit(events.checkpoint_event(moved))

@@ -13,6 +13,7 @@ from services.registry.checkpoints.curation import Curation
 from services.registry.checkpoints.requests import Requests
 from services.registry.checkpoints.retention import Retention
 from services.registry.checkpoints.scrub import Scrub
+from services.registry.checkpoints.settling import Settling
 from services.registry.checkpoints.upkeep import SWEEP_EVERY, Upkeep
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.deleting import Estate
@@ -115,6 +116,7 @@ async def compose(settings: Settings, process: Process) -> None:
     _start_ground(process, ground, binding)
     sweep_exports = partial(exports.sweep, objects, clock)
     loops = _loops(wanted, upkeep, packing, media_retention, log_packer, scrub, sweep_exports)
+    loops["settle"] = (Settling(units, objects).settle, timedelta(seconds=wanted.settle_every_s))
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
@@ -229,7 +231,6 @@ def _loops(
         "pack_old": (packing.pack_old, SWEEP_EVERY),
         "retain": (packing.retain, timedelta(seconds=wanted.retain_every_s)),
         "retain_media": (media.retain, timedelta(seconds=wanted.retain_every_s)),
-        "settle": (upkeep.settle, timedelta(seconds=wanted.settle_every_s)),
         "collect": (upkeep.collect, timedelta(seconds=wanted.collect_every_s)),
         "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),
         "unused": (upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)),

@@ -18,6 +18,7 @@ class RegistrySettings(Section):
         part_bytes: larger files of a checkpoint are sent in parts of this size (S3 takes up to 5 GiB in one request).
         code_bytes: the largest archive of code that is taken.
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
+        settle_every_s: how often ended runs are looked at whose checkpoints are not all stored.
         collect_dry: say what collection would delete, and delete nothing.
         unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
         scrub_bytes_per_s: how fast what is stored is read again and compared, beside all else; 0 reads only what is asked for.
@@ -44,7 +45,7 @@ class RegistrySettings(Section):
     code_bytes: int = Field(128 * 1024 * 1024, ge=1)
     collect_after_s: float = Field(60.0, ge=0)
     collect_every_s: float = Field(10.0, gt=0)
-    settle_every_s: float = Field(15.0, gt=0)
+    settle_every_s: float = Field(5.0, gt=0)
     collect_dry: bool = False
     unused_for_s: float = Field(86_400.0, ge=0)
     unused_every_s: float = Field(60.0, gt=0)

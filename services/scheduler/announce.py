@@ -14,6 +14,7 @@ from services.scheduler.core.facts import (
     Resized,
     WorkerDown,
     WorkerEmptied,
+    WorkerGone as Gone,
     WorkerUp,
 )
 from services.scheduler.core.plan import Demand
@@ -28,7 +29,7 @@ from shared.messages.pools import PoolCapacity, PoolDemand
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted, RunResized
 from shared.messages.specs import Member
-from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
+from shared.messages.workers import WorkerDrained, WorkerGone, WorkerJoined, WorkerLost
 
 TraceOf = Callable[[TrialId], dict[str, str]]
 
@@ -70,6 +71,8 @@ class Announcer:
                     unit.emit(_drained(self._risen(worker), unit), tenant=SITE)
                 case WorkerDown(worker, reason):
                     unit.emit(_lost(self._risen(worker), reason, unit), tenant=SITE)
+                case Gone(worker, reason):
+                    unit.emit(_gone(self._risen(worker), reason, unit), tenant=SITE)
                 case _:
                     assert_never(fact)
         return traces
@@ -220,4 +223,10 @@ def _drained(worker: Worker, unit: Unit) -> WorkerDrained:
 def _lost(worker: Worker, reason: str, unit: Unit) -> WorkerLost:
     return WorkerLost(
         worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, lost_at=unit.now
+    )
+
+
+def _gone(worker: Worker, reason: str, unit: Unit) -> WorkerGone:
+    return WorkerGone(
+        worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, gone_at=unit.now
     )

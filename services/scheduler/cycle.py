@@ -141,7 +141,10 @@ class Cycle:
         ended = [
             run
             for run in cluster.runs.values()
-            if run.ended_at and run.released >= run.workers and (now - run.ended_at).total_seconds() > KEEP_S
+            if run.ended_at
+            and run.is_settled
+            and run.released >= run.workers
+            and (now - run.ended_at).total_seconds() > KEEP_S
         ]
         cluster.forget(runs=[run.id for run in ended])
         closed = [

@@ -29,7 +29,12 @@ from shared.bus.consumer import Handlers as Table
 from shared.bus.envelope import news
 from shared.ids import ExperimentId, RunId, WorkerId
 from shared.messages.base import Command
-from shared.messages.checkpoints import CheckpointAbandoned, CheckpointEvent, CheckpointSaved
+from shared.messages.checkpoints import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointEvent,
+    CheckpointSaved,
+)
 from shared.messages.experiments import OperationRefused, TrialWanted
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.limits import LimitsChanged
@@ -52,6 +57,7 @@ class Handlers:
             TrialWanted: self.on_trial_wanted,
             CheckpointSaved: self.on_checkpoints,
             CheckpointAbandoned: self.on_checkpoints,
+            CheckpointCorrupt: self.on_checkpoints,
             InstanceChanged: self.on_instances,
             ProviderChanged: self.on_providers,
             LimitsChanged: Ruling(self.cycle).on_limits,
@@ -80,7 +86,7 @@ class Handlers:
         unit.then(take_up)
 
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
-        runs = [delivery.message.run_id for delivery in news(batch)]
+        runs = [one.message.run_id for one in news(batch) if one.message.settles]
         await settle(unit.connection, runs)
 
         async def take_up() -> None:

@@ -11,7 +11,7 @@ from muster.config.labels import MOST_LABELS, is_label
 from services.scheduler.core.events import heard
 from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.events.voices import Claim, Doubt, Voices
-from services.scheduler.core.liveness import LEASE_S, Silence
+from services.scheduler.core.liveness import GONE_AFTER_S, LEASE_S, Silence
 from services.scheduler.core.placement.labels import labels_of
 from services.scheduler.core.run import Exit
 from services.scheduler.cycle import Cycle
@@ -44,6 +44,8 @@ class Pulse:
         for worker in cycle.cluster.workers.values():
             if worker.liveness == "ready":
                 self.silence.watch(worker.id)
+            elif worker.liveness == "lost":
+                self.silence.miss(worker.id)
 
     async def answer(self, ask: Ask, observed: ObservedSet) -> Seen:
         """A heartbeat, or a change told at once. The subject proves the worker, whatever the message says; one that has
@@ -102,6 +104,13 @@ class Pulse:
         for worker in self.silence.take_silent(self._clock.monotonic()):
             reason = f"worker {worker} was not heard for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
+        for worker in self.silence.take_gone(self._clock.monotonic()):
+            reason = f"worker {worker} was not heard for {GONE_AFTER_S / 60:g} minutes"
+            self._cycle.push(
+                lambda cycle, worker=worker, reason=reason: heard.on_lost_for_good(
+                    cycle.cluster, worker, reason
+                )  # type: ignore[misc]
+            )
 
     def _refuse(self, worker: WorkerId, doubt: Doubt) -> NoReturn:
         if (worker, doubt.code) not in self._refused:

@@ -19,6 +19,15 @@ from shared.messages.experiments import (
 from shared.messages.specs import LogPolicy, Share, Slots, TrialSpec
 
 
+def public_state(state: TrialState) -> str:
+    """Return a trial's state as others see it; that it is invalid or finishing is told by fields of their own."""
+    if state is TrialState.INVALID:
+        return "error"
+    if state is TrialState.FINISHING:
+        return "stopping"
+    return state.value
+
+
 def experiment_changed(experiment: Experiment) -> ExperimentChanged:
     """Return the experiment's whole public state."""
     best, counts = experiment.best, experiment.counts
@@ -49,6 +58,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
             error=counts.error,
             cancelled=counts.cancelled,
             invalid=counts.invalid,
+            finishing=counts.finishing,
             planned=experiment.planned,
         ),
         priority=experiment.priority,
@@ -67,8 +77,9 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
         experiment_id=experiment_id,
         version=trial.version,
         number=trial.number,
-        state="error" if trial.state is TrialState.INVALID else trial.state.value,
+        state=public_state(trial.state),
         invalid=trial.state is TrialState.INVALID,
+        finishing=trial.state is TrialState.FINISHING,
         reason=trial.reason,
         hyperparameters=trial.point,
         seed=trial.seed,

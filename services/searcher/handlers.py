@@ -28,6 +28,7 @@ from shared.messages.checkpoints import (
     CheckpointCorrupt,
     CheckpointEvent,
     CheckpointSaved,
+    UploadsDelayed,
 )
 from shared.messages.experiments import (
     ArchiveExperiment,
@@ -68,7 +69,7 @@ class EventHandlers:
     desk: Desk
 
     def handlers(self) -> Handlers:
-        """In the order in which one batch is told: results before the ends of their runs and requests."""
+        """In the order in which one batch is told: results before the ends of their runs and requests, and what is missing then after them."""
         return {
             SubmissionCommitted: Submissions(self.desk).on_submissions,
             RunGranted: self.on_granted,
@@ -80,6 +81,7 @@ class EventHandlers:
             CheckpointCorrupt: self.on_checkpoints,
             RunEnded: self.on_ended,
             RequestClosed: self.on_closed,
+            UploadsDelayed: self.on_delayed,
             PoolCapacity: self.on_capacity,
         }
 
@@ -128,8 +130,16 @@ class EventHandlers:
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         def apply(turn: Turn, number: int, message: CheckpointEvent) -> None:
             is_good = isinstance(message, CheckpointSaved)
-            found = Checkpoint(message.checkpoint_id, message.run_number, message.step, is_good)
+            found = Checkpoint(
+                message.checkpoint_id, message.run_number, message.step, is_good, message.settles
+            )
             turn.on_checkpoint(number, found)
+
+        await self.desk.on_trials(unit, news(batch), apply)
+
+    async def on_delayed(self, unit: Unit, batch: list[Delivery[UploadsDelayed]]) -> None:
+        def apply(turn: Turn, number: int, message: UploadsDelayed) -> None:
+            turn.on_delayed(number, message.run_number, message.reason)
 
         await self.desk.on_trials(unit, news(batch), apply)
 

@@ -12,6 +12,7 @@ from services.searcher.core.methods.halving import notes_of_rungs
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
 from services.searcher.desk import Desk
+from services.searcher.events import public_state
 from services.searcher.replaying import Replays
 from services.searcher.replies import fitting, known_at_start
 from services.searcher.store import entities, front
@@ -127,7 +128,7 @@ def _on_front(metric: str, shown: Shown, number: int, best: Mark) -> FrontTrial:
     return FrontTrial(
         trial_id=shown.id,
         number=number,
-        state=shown.state.value,
+        state=public_state(shown.state),
         step=best.step,
         metrics={metric: best.value, **best.others},
         hyperparameters=shown.point,

@@ -8,8 +8,8 @@ from shared.settings import PostgresSettings, Section, ServiceSettings
 class SearcherSection(Section):
     """How often progress is told, and how long announced results are waited for.
 
-    `settle_after_s`: a trial whose request has closed ends after this time even if not everything that its
-    last run announced was stored. `cached_searches`: experiments whose search state is kept in memory. `save_every`:
+    `settle_after_s`: a trial whose request has closed ends after this time even if not all validations that its
+    last run announced were stored; its checkpoints are waited for. `cached_searches`: experiments whose search state is kept in memory. `save_every`:
     a search's state is saved after so many entries of its journal, or an eighth of them all where that is more.
     `budget_every_s`: limits of budgets are looked at when they are due, at most so often.
     """

@@ -69,6 +69,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     a large file in the parts that it names. `first`: from which request on, all files' and their parts' counted in the order of the
     manifest, as many as an answer holds; None: all, at once. `page`: of files that are more than a message holds some, in place of `files` and
     `parts`; they are added to those that were sent before, links are to them alone, and the commit says how many there are in all.
+    `given_up`: why the worker cannot upload it; the checkpoint is abandoned for that reason.
     """
 
     run_id: RunId
@@ -80,6 +81,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     takes_headers: bool = False
     first: int | None = None
     page: ManifestPage | None = None
+    given_up: str | None = None
 
 
 class Committed(BaseModel):
@@ -132,6 +134,8 @@ class CommitMany(WorkerRequest[CommittedMany], owner="registry", kind="commit_ma
 
 
 class CheckpointEvent(Event, key="checkpoint_id"):
+    """`settles`: until now it was awaited, neither saved nor given up: each announced checkpoint has one such event."""
+
     checkpoint_id: CheckpointId
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -146,6 +150,7 @@ class CheckpointEvent(Event, key="checkpoint_id"):
     size_bytes: int
     created_at: datetime
     reason: str | None = None
+    settles: bool = True
 
 
 class CheckpointSaved(CheckpointEvent, entity="checkpoint", happened="saved"):
@@ -162,6 +167,17 @@ class CheckpointCorrupt(CheckpointEvent, entity="checkpoint", happened="corrupt"
 
 class CheckpointDeleted(CheckpointEvent, entity="checkpoint", happened="deleted"):
     """Collected by the retention rule or by a person."""
+
+
+class UploadsDelayed(Event, entity="checkpoint", happened="delayed"):
+    """registry → searcher: an ended run has checkpoints that are neither saved nor abandoned, and why. Sent again when the reason changes."""
+
+    run_id: RunId
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    run_number: int
+    pending: int
+    reason: str
 
 
 class CheckpointView(Record):

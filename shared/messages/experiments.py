@@ -62,7 +62,7 @@ class BestTrial(Record):
 
 class TrialCounts(Record):
     """How many trials are in each state, and how many the search may make (None = it does not know). Invalid ones count apart from
-    those in error, and not among those it may make."""
+    those in error, and not among those it may make; finishing ones apart from those that are stopping."""
 
     queued: int = 0
     running: int = 0
@@ -74,6 +74,7 @@ class TrialCounts(Record):
     cancelled: int = 0
     invalid: int = 0
     planned: int | None = None
+    finishing: int = 0
 
 
 class SearchTerms(Record):
@@ -139,7 +140,8 @@ class Validated(Record):
 class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     """searcher → gateway, registry. `final` unpins its checkpoints. `invalid`: it ended in error because its script calls its
     hyperparameters invalid; another was made in its stead. `source`: the number of the trial that it copies, from whose `start_checkpoint` it
-    starts."""
+    starts. `finishing`: it is `stopping`, its last run has ended, and what that announced is not all
+    stored; `reason` says what is missing."""
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -147,6 +149,7 @@ class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     number: int
     state: TrialState
     invalid: bool = False
+    finishing: bool = False
     reason: str | None = None
     hyperparameters: dict[str, JsonValue]
     seed: int

@@ -35,6 +35,17 @@ class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
     lost_at: datetime
 
 
+class WorkerGone(Event, entity="worker", happened="gone", key="worker", line="worker gone"):
+    """scheduler → registry: the worker is lost for good, and with it what only it holds. Its instance is gone, or it was silent for very
+    long; if it comes back after all, `worker.joined` says so."""
+
+    worker: WorkerId
+    version: int
+    pool: PoolName
+    reason: str
+    gone_at: datetime
+
+
 class WorkerRefused(Event, entity="worker", happened="refused"):
     """scheduler → provisioner: a machine showed a good token and could not be let in all the same, being of another version or not what it should be."""
 

@@ -18,7 +18,7 @@ from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Run
 from services.scheduler.core.run_states import RunState
 from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import RequestState, Trial, Wish
+from services.scheduler.core.trial import Awaited, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import ExperimentId, PoolName, RunId, TrialId, WorkerId
 
@@ -144,8 +144,8 @@ class Records:
                 cluster.put_worker(_copied(worker))
         for experiment, part in self.parts.items():
             cluster.put_part(experiment, part)
-        trials = [trial for trial in self.trials.values() if self._is_needed(trial, now)]
-        awaited = {t.awaited.run for t in trials if t.awaited is not None and t.awaited.until > now}
+        trials = [trial for trial in self.trials.values() if self._is_needed(trial)]
+        awaited = {t.awaited.run for t in trials if t.awaited is not None and self._is_awaited(t.awaited)}
         by_token = sorted(self.runs.values(), key=lambda run: run.token)
         for run in by_token:
             if not run.is_ended or run.id in awaited:
@@ -168,10 +168,13 @@ class Records:
                 draining.on_drain(cluster, name, reclaim=reclaim, undo=False)
         return cluster
 
-    def _is_needed(self, trial: Trial, now: datetime) -> bool:
+    def _is_awaited(self, awaited: Awaited) -> bool:
+        return self.settled.get(awaited.run, 0) < awaited.announced
+
+    def _is_needed(self, trial: Trial) -> bool:
         if trial.state is not RequestState.CLOSED:
             return True
-        if trial.awaited is not None and trial.awaited.until > now:
+        if trial.awaited is not None and self._is_awaited(trial.awaited):
             return True
         return self.wanted[trial.id].request > trial.wish.request
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from services.scheduler.core.desired import Desired
 from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.run import Exit, Run
-from shared.ids import AllocationId, WorkerId
+from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Act, Agenda
 from simulator.control.messages import Orders, Sighting
@@ -63,7 +63,7 @@ class Machine:
         self._incarnation = 0
         self._sequence = 0
         self._lives = 0
-        self._uploads = 0
+        self._unsent: dict[tuple[RunId, int], tuple[Run, float]] = {}
         self._journal = Journal(ties.registry, lambda: ties.reach_registry(kind.name), self._later, self._say)
 
     def switch_on(self) -> None:
@@ -73,6 +73,8 @@ class Machine:
         self._heard_ms = self._ties.agenda.now_ms
         self.restart_daemon()
         self._journal.flush()
+        for run_id, number in self._unsent:
+            self._upload(run_id, number)
         if self._beat_ms is not None:
             self._beat_on(self._lives)
 
@@ -80,7 +82,6 @@ class Machine:
         """Power is gone, and all that ran here."""
         self.is_on = False
         self._lives += 1
-        self._uploads = 0
         for local in list(self.local.values()):
             if local.is_started and local.phase != "exited":
                 self._ties.watch.on_stopped(self.kind.name, local.run, "power")
@@ -121,9 +122,8 @@ class Machine:
             self._finish(local, exited, "exit")
 
     def on_saved(self, allocation: AllocationId, run: Run, number: int, progress: float) -> None:
-        self._uploads += 1
-        upload_ms = self._ties.training.item_of(run).upload_ms
-        self._later(upload_ms, lambda: self._commit(run, number, progress))
+        self._unsent[run.id, number] = run, progress
+        self._upload(run.id, number)
 
     def on_validated(self, run: Run, number: int, step: int) -> None:
         reports = self._ties.training.item_of(run).reports
@@ -231,6 +231,12 @@ class Machine:
             del self.local[local.run.allocation]
         self._say()
 
+    def _upload(self, run_id: RunId, number: int) -> None:
+        """Send a checkpoint; what lies on the disk is sent after a power cut too."""
+        run, progress = self._unsent[run_id, number]
+        upload_ms = self._ties.training.item_of(run).upload_ms
+        self._later(upload_ms, lambda: self._commit(run, number, progress))
+
     def _commit(self, run: Run, number: int, progress: float) -> None:
         try:
             if not self._ties.reach_registry(self.kind.name):
@@ -239,8 +245,8 @@ class Machine:
         except Unknown:
             self._later(RETRY_MS, lambda: self._commit(run, number, progress))
             return
-        self._uploads -= 1
-        if self._uploads == 0:
+        self._unsent.pop((run.id, number), None)
+        if not self._unsent:
             self._say()
 
     # --- speaking
@@ -270,7 +276,7 @@ class Machine:
             kind=self.kind.slot_kind,
             slot_ids=tuple(range(self.kind.slots)),
             labels=self.kind.labels,
-            is_empty=not (self._uploads or self._journal)
+            is_empty=not (self._unsent or self._journal)
             and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,
         )

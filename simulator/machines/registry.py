@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from services.registry.core.fencing import Ending, Fence
 from services.scheduler.core.facts import Ended, Fact, Granted
 from services.scheduler.core.run import Run
-from shared.ids import RunId, TrialId
-from simulator.agenda import Act
+from shared.ids import RunId, TrialId, WorkerId
+from simulator.agenda import Act, Agenda
 from simulator.searching.messages import Saved, Stored
 from simulator.watching.watch import Watch
 
+UPLOAD_TIMEOUT_MS = 300_000
+"""So long a next run waits for the uploads of the one before it; the store always responds here."""
+GONE_AFTER_MS = 1_800_000
+"""A machine that is off for so long after its run's end is lost for good, and what it had not sent with it."""
 Refused = None
 """Instead of a progress: the run may not start."""
 
@@ -35,11 +39,20 @@ class Registry:
     Args:
         ask: Whether a run's token is stale by the scheduler's tables; None when nobody answers.
         tell: Sends word that a checkpoint was committed or given up, or that a validation was stored.
+        agenda: When uploads are given up.
+        is_off: Whether a machine is off.
     """
 
     def __init__(
-        self, watch: Watch, ask: Callable[[Run], bool | None], tell: Callable[[Saved | Stored], None]
+        self,
+        watch: Watch,
+        ask: Callable[[Run], bool | None],
+        tell: Callable[[Saved | Stored], None],
+        agenda: Agenda,
+        is_off: Callable[[WorkerId], bool],
     ) -> None:
+        self._agenda = agenda
+        self._is_off = is_off
         self._watch = watch
         self._ask = ask
         self._tell = tell
@@ -59,6 +72,9 @@ class Registry:
                     self._bar(known, run, Ending.lost)
                 elif exited is not None and exited.forced:
                     self._bar(known, run, Ending.forced)
+                    self._give_up(run)
+                else:
+                    self._await_uploads(run, is_requeued=ending.closes is None)
             case _:
                 pass
         acknowledge()
@@ -93,6 +109,28 @@ class Registry:
     def forget(self, trial: TrialId) -> None:
         """Nothing more comes of a trial."""
         self._trials.pop(trial, None)
+
+    def _await_uploads(self, run: Run, *, is_requeued: bool) -> None:
+        """Give up what an ended run has announced once its next run has waited long enough, or its machine is lost for good; no sooner."""
+        if self._is_settled(run):
+            return
+        if is_requeued:
+            self._agenda.after(UPLOAD_TIMEOUT_MS, lambda: self._give_up(run))
+        self._agenda.after(GONE_AFTER_MS, lambda: self._give_up_lost(run))
+
+    def _give_up_lost(self, run: Run) -> None:
+        if self._is_off(run.chief):
+            self._give_up(run)
+        elif not self._is_settled(run):
+            self._agenda.after(GONE_AFTER_MS, lambda: self._give_up_lost(run))
+
+    def _is_settled(self, run: Run) -> bool:
+        return all((run.id, number) in self._done for number in range(1, (run.announced or 0) + 1))
+
+    def _give_up(self, run: Run) -> None:
+        for number in range(1, (run.announced or 0) + 1):
+            if self._done.setdefault((run.id, number), False) is False:
+                self._tell(Saved(run, number, 0, is_good=False))
 
     def _learn(self, run: Run) -> _Known:
         if run.id not in self._runs:

@@ -7,7 +7,6 @@ Neighbours: the scheduler's facts and the registry's reports come in by streams;
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from services.scheduler.core.facts import Closed, Fact
 from services.scheduler.core.pool import DEFAULT_PRIORITY
@@ -268,7 +267,6 @@ class Searcher:
             needs=row.submission.needs,
             pool=self._pool,
             max_restarts=config.max_restarts,
-            upload_timeout=timedelta(seconds=config.upload_timeout),
             number=trial.number,
             experiment_number=row.experiment.number,
             workspace=row.submission.workspace,

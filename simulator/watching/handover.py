@@ -1,6 +1,5 @@
 """What must hold where one run of a trial follows another: of what each leaves, and of when the next may begin."""
 
-from datetime import datetime
 from typing import NamedTuple
 
 from services.scheduler.core.changes import Changes
@@ -37,16 +36,15 @@ class NoStaleWrite(Invariant):
 
 
 class _Announced(NamedTuple):
-    """What a run had announced when it ended, and until when its successor waits for that at most."""
+    """What a run had announced when it ended."""
 
     run: RunId
     checkpoints: int
-    until: datetime
 
 
 class AfterUploads(Invariant):
-    """A run is granted when the checkpoints that its predecessor announced at its end have come or were given up, or have taken longer
-    than they may. A lost run has announced nothing, and what one that was ended by force announced does not count."""
+    """A run is granted when the checkpoints that its predecessor announced at its end have come or were given up. A lost run has
+    announced nothing, and what one that was ended by force announced does not count."""
 
     words = "no successor granted before its predecessor's checkpoints"
 
@@ -66,14 +64,13 @@ class AfterUploads(Invariant):
 
     def _keep(self, fact: Ended) -> None:
         run, exited = fact.run, fact.exit
-        if exited is None or exited.forced or fact.ending.outcome == "lost" or run.ended_at is None:
+        if exited is None or exited.forced or fact.ending.outcome == "lost":
             return
-        until = run.ended_at + fact.trial.wish.upload_timeout
-        self._announced[run.trial, run.number] = _Announced(run.id, exited.checkpoints, until)
+        self._announced[run.trial, run.number] = _Announced(run.id, exited.checkpoints)
 
     def _judge(self, run: Run) -> None:
         before = self._announced.pop((run.trial, run.number - 1), None)
-        if before is None or run.granted_at >= before.until:
+        if before is None:
             return
         missing = before.checkpoints - len(self._arrived.get(before.run, ()))
         if missing > 0:

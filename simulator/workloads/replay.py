@@ -3,7 +3,7 @@ what a policy does. A job saves at the end of each epoch, and when it is asked f
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import count
 from math import ceil
 from uuid import UUID
@@ -143,7 +143,6 @@ class Replay:
             needs=needs,
             pool=self._setting.policy.name,
             max_restarts=5,
-            upload_timeout=timedelta(0),
             workspace="research",
             owner=trial.job.name,
         )

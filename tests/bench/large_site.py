@@ -97,7 +97,6 @@ class Site:
             needs=Needs(size, size, where=self.where_of[tenant, number]),
             pool=POOL,
             max_restarts=5,
-            upload_timeout=timedelta(minutes=5),
             workspace=f"workspace {number % 2}",
             owner=f"user {number % 5}",
         )

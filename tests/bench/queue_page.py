@@ -5,7 +5,7 @@
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
@@ -78,7 +78,6 @@ _WISH = Wish(
     needs=Needs(),
     pool=POOL,
     max_restarts=0,
-    upload_timeout=timedelta(minutes=5),
 )
 
 if __name__ == "__main__":

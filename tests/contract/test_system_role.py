@@ -37,6 +37,7 @@ ALLOWED = {
     "services/registry/media/retention.py": "lets media of all tenants go, and reads none",
     "services/registry/checkpoints/scrub.py": "takes the next object to be read, whosever it is; each is then handled as its tenant",
     "services/registry/deleting.py": "notes where in the store something may still arrive, which is no tenant's",
+    "services/registry/checkpoints/settling.py": "finds ended runs over all tenants; each is then judged as its tenant",
     "services/registry/checkpoints/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
     "services/gateway/deletions.py": "carries deletions of all tenants on, and a tenant's end",
     "services/gateway/webhooks/sender.py": "sends to webhooks what is due, of all tenants",

@@ -18,7 +18,7 @@ function event({ id, best, ...told }: Experiment): LiveEvent {
 }
 
 function best(trial_number: number): Experiment["best"] {
-  return { trial: `trial ${trial_number}`, trial_number, step: 10, value: 0.5, others: {} };
+  return { trial: `trial ${trial_number}`, trial_number, step: 10, value: 0.5, others: {}, checkpoint: null };
 }
 
 function listing(client: QueryClient, ...items: Experiment[]): void {
@@ -83,6 +83,10 @@ it("patches a detail without losing what events do not carry", () => {
   client.setQueryData(keys.experiment(1), { ...experiment("1", 1), config: { name: "x" }, priority: 7 });
   apply(client, [event({ ...experiment("1", 2, 0.4), best: best(3) })]);
   expect(client.getQueryData(keys.experiment(1))).toMatchObject({ config: { name: "x" }, progress: 0.4, priority: 7, best: best(3) });
+  const checkpoint = { id: "c1", state: "abandoned" as const, reason: null };
+  client.setQueryData(keys.experiment(1), (known: object) => ({ ...known, best: { ...best(3), checkpoint } }));
+  apply(client, [event({ ...experiment("1", 3, 0.5), best: best(3) })]);
+  expect(client.getQueryData(keys.experiment(1))).toMatchObject({ progress: 0.5, best: { checkpoint } });
 });
 
 it("asks again for a trial that changed, and for one whose run or checkpoint did", () => {

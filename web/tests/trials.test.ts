@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { curveOf, partsOf, type CurvesAsked } from "@/training/curves";
 import { Reported, extended } from "@/training/reported";
 import { readChartSearch, readZoom } from "@/training/chartSearch";
-import { bestOf } from "@/experiment/best";
+import type { BestCheckpoint } from "@/api/types";
+import { bestOf, checkpointNote } from "@/experiment/best";
 import { bestOrOdd, isOdd, metricColumn, metricsAmong, type TrialRow } from "@/training/rows";
 
 type NotFinite = "nan" | "infinity" | "negative_infinity";
@@ -112,11 +113,19 @@ describe("what is no finite number", () => {
 });
 
 describe("the best trial", () => {
-  const best = { trial: "t2", trial_number: 2, value: 0.5, step: 7, others: {} };
+  const best = { trial: "t2", trial_number: 2, value: 0.5, step: 7, others: {}, checkpoint: null };
   const leader = { ...row(1, 30), values: { best: 0.25 } };
   it("is the one that the search says, and the first of the table until it has said any", () => {
     expect(bestOf({ best }, [leader])).toBe(best);
     expect(bestOf({ best: null }, [leader])).toMatchObject({ trial: "t1", value: 0.25, step: null });
+  });
+  it("is told with what its reader must know of its checkpoint", () => {
+    const told = (checkpoint: BestCheckpoint | null) => checkpointNote({ ...best, checkpoint });
+    expect(told({ id: "c1", state: "saved", reason: null })).toBeNull();
+    expect(told(null)).toBeNull();
+    expect(told({ id: null, state: null, reason: null })).toBe("no checkpoint was made at this step");
+    expect(told({ id: "c1", state: "abandoned", reason: "worker w is lost for good" })).toBe("the checkpoint of this step is abandoned: worker w is lost for good");
+    expect(told({ id: "c1", state: "uploading", reason: null })).toBe("the checkpoint of this step is still being uploaded");
   });
   it("is none where nothing finite was measured", () => {
     expect(bestOf({ best: null }, [{ ...leader, values: { best: null } }])).toBeNull();

@@ -110,7 +110,9 @@ def _check(answer: aiohttp.ClientResponse, what: str) -> None:
     if answer.status < 400:
         return
     if answer.status == 404:
-        raise Rejected("object_gone", f"the store has nothing there for an {what}")
+        raise Rejected(
+            "object_gone", f"the object store has no such object: it answered the {what} with status 404"
+        )
     if answer.status in (400, 401, 403):
-        raise Rejected("url_refused", f"the store refused an {what} with status {answer.status}")
-    raise Transient(f"the store answered an {what} with status {answer.status}")
+        raise Rejected("url_refused", f"the object store refused the {what} with status {answer.status}")
+    raise Transient(f"the object store answered the {what} with status {answer.status}")

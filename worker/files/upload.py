@@ -139,15 +139,33 @@ class CheckpointUpload:
                 retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
                 self._failed(str(error))
             except (MusterError, OSError) as error:
-                return self.give_up(error)
+                return await self.give_up(error)
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, MAX_RETRY_S)
 
-    def give_up(self, error: Exception) -> Announced:
-        """Return the record as abandoned."""
-        checkpoint = str(self.record.checkpoint_id)
-        _log.error("a checkpoint was given up", checkpoint=checkpoint, error=str(error))
-        return self.record.model_copy(update={"state": "abandoned", "reason": str(error)})
+    async def give_up(self, error: Exception) -> Announced:
+        """Notify the registry that this checkpoint will not come, so that nothing waits for it; return the record as abandoned."""
+        record, reason = self.record, str(error)
+        _log.error("a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=reason)
+        notice = Upload(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            number=record.number,
+            step=record.step,
+            files=(),
+            given_up=reason,
+        )
+        while True:
+            try:
+                answer = await self._registry.announce(notice)
+            except Transient as failure:
+                await asyncio.sleep(max(FIRST_RETRY_S, min(failure.retry_after_s, MAX_RETRY_S)))
+                continue
+            except MusterError as failure:
+                _log.warning("a notice was refused", checkpoint=str(record.checkpoint_id), error=str(failure))
+                answer = None
+            state = answer.state if answer and answer.state in ENDED else "abandoned"
+            return record.model_copy(update={"state": state, "reason": reason})
 
     def _failed(self, reason: str, within_s: float = WAITS_AFTER_S) -> None:
         """A step came to nothing: one that goes on failing is told, now and then with its newest reason."""

@@ -105,7 +105,7 @@ class Uploads:
                     await over.wait()
                 return await upload.settle()
         except (MusterError, OSError) as error:
-            return upload.give_up(error)
+            return await upload.give_up(error)
 
     def _block(self, record: Announced, reason: str) -> None:
         """One fails for longer than a moment: the log has that once, however many wait."""

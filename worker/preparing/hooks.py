@@ -13,6 +13,10 @@ SCRIPT = "startup-hook.sh"
 ASK_AGAIN_S = 5.0
 
 
+class HookFailed(Rejected):
+    """The experiment's own script ended with an exit code: user code has run, and failed."""
+
+
 @dataclass(slots=True)
 class Hook:
     """How a run's hook ended, once it has."""
@@ -39,7 +43,7 @@ async def run_hook(
     """Run it to its end, or to the run's.
 
     Raises:
-        Rejected: It failed.
+        HookFailed: It ended with an exit code other than 0.
         OSError: The machine could not start it, or lost it.
     """
     while not hook.over.is_set() and not is_over():
@@ -53,4 +57,6 @@ async def run_hook(
     if hook.error and not is_over():
         raise OSError(f"{SCRIPT} could not be run: {hook.error}")
     if hook.exit_code and not is_over():
-        raise Rejected("hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}: see the trial's log")
+        raise HookFailed(
+            "hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}: see the trial's log"
+        )

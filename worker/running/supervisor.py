@@ -20,7 +20,7 @@ from worker.executors.port import Order
 from worker.files.room import keep_within
 from worker.launch.frames import hook_frame, rank_frames, rendezvous_frame
 from worker.machine.kernel import MemoryKills
-from worker.preparing.hooks import SCRIPT, has_hook, run_hook
+from worker.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
 from worker.preparing.prepare import prepare
 from worker.ranks.pace import Pace
 from worker.running import resizing
@@ -73,13 +73,13 @@ class Supervisor:
         self._on_change()
 
     async def prepare(self, context: RunContext) -> None:
-        """Fetch, then go on; it may have been ended meanwhile."""
+        """Fetch, then go on; it may have been ended meanwhile. Only a startup hook is user code: no other failure here is charged."""
         try:
             await prepare(context, self.enter)
             resizing.bound_here(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
-            fault: core.Fault = "user" if isinstance(error, MusterError) else "machine"
+            fault: core.Fault = "user" if isinstance(error, HookFailed) else "machine"
             context.tail.say(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.FETCH_FAILED, fault, str(error)))
             return

@@ -8,7 +8,7 @@ from muster.cli.steering import budget_said
 from muster.cli.views import flat, varying
 
 if TYPE_CHECKING:
-    from muster.client.models import ExperimentDetail, FrontTrial
+    from muster.client.models import BestCheckpoint, ExperimentDetail, FrontTrial
 
 UP, DOWN = "↑", "↓"
 """Which way a metric gets better."""
@@ -79,7 +79,19 @@ def _best(found: "ExperimentDetail") -> str | None:
     if best is None:
         return None
     others = "".join(f", {name} {number(value)}" for name, value in best.others.items())
-    return f"{number(best.value)} (trial {found.number}.{best.trial_number}, step {best.step}{others})"
+    where = f"trial {found.number}.{best.trial_number}, step {best.step}{others}"
+    return f"{number(best.value)} ({where}){_of_checkpoint(best.checkpoint)}"
+
+
+def _of_checkpoint(found: "BestCheckpoint | None") -> str:
+    """What a reader of the best step must know of its checkpoint; nothing where that is saved."""
+    if found is None or found.state == "saved":
+        return ""
+    if found.state is None:
+        return "; no checkpoint was made at this step"
+    why = f": {found.reason}" if found.reason else ""
+    said = "is still being uploaded" if found.state == "uploading" else f"is {found.state}"
+    return f"; the checkpoint of this step {said}{why}"
 
 
 def _place(found: "ExperimentDetail") -> str:

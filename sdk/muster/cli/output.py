@@ -30,7 +30,7 @@ _OTHER_CLOCK_S = 5
 STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
-    "parked": "yellow", "stopping": "yellow", "draining": "yellow", "uploading": "blue",
+    "parked": "yellow", "stopping": "yellow", "finishing": "cyan", "draining": "yellow", "uploading": "blue",
     "invalid": "yellow", "cancelled": "magenta", "error": "red", "rejected": "red", "lost": "red", "corrupt": "red",
 }  # fmt: skip
 

@@ -24,9 +24,10 @@ def measured(one: "Checkpoint | ModelLineage") -> str:
 
 
 def trial_columns(trials: Sequence["Trial"]) -> tuple[str, ...]:
-    """Return the column names of a table of trials: only hyperparameters that differ get one."""
+    """Return the column names of a table of trials: only hyperparameters that differ get one, and a reason where one is finishing."""
     names = (f">{name.rpartition('.')[2]}" for name in varying(trials))
-    return (">trial", "state", *names, ">step", ">latest", ">best", ">runs")
+    waits = ("waits for",) if _is_any_finishing(trials) else ()
+    return (">trial", "state", *names, ">step", ">latest", ">best", ">runs", *waits)
 
 
 def trial_row(trial: "Trial", trials: Sequence["Trial"]) -> tuple[object, ...]:
@@ -41,12 +42,17 @@ def trial_row(trial: "Trial", trials: Sequence["Trial"]) -> tuple[object, ...]:
         latest.value if latest else None,
         best.value if best else None,
         trial.runs,
+        *((trial.reason if trial.finishing else None,) if _is_any_finishing(trials) else ()),
     )
 
 
+def _is_any_finishing(trials: Sequence["Trial"]) -> bool:
+    return any(trial.finishing for trial in trials)
+
+
 def state_of(trial: "Trial") -> str:
-    """Return where a trial stands, in a word; what its script calls invalid is no error to people."""
-    return "invalid" if trial.invalid else trial.state
+    """Return where a trial stands, in a word; what its script calls invalid is no error to people, and one that is finishing is not stopped."""
+    return "invalid" if trial.invalid else "finishing" if trial.finishing else trial.state
 
 
 class Point(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from muster.cli.output import cell, console, note, number, out
-from muster.cli.views import trial_columns, trial_row
+from muster.cli.views import state_of, trial_columns, trial_row
 from muster.errors import Transient
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def _watch_plainly(
 
     def show(seen: "ExperimentDetail") -> None:
         for trial in client.trials.list(experiment):
-            if said.get(trial.number) != trial.state:
-                said[trial.number] = trial.state
+            if said.get(trial.number) != state_of(trial):
+                said[trial.number] = state_of(trial)
                 note("{}", _line(trial))
         if footer is not None:
             text = footer()
@@ -87,7 +87,7 @@ def _seldom(show: "Callable[[ExperimentDetail], None]") -> "Callable[[Experiment
 
 
 def _line(trial: "Trial") -> str:
-    text = f"trial {trial.experiment_number}.{trial.number} {trial.state}"
+    text = f"trial {trial.experiment_number}.{trial.number} {state_of(trial)}"
     if trial.best and trial.best.value is not None:
         text += f", best {number(trial.best.value)}"
     return f"{text} ({trial.reason})" if trial.reason else text

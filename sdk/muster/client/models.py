@@ -237,6 +237,30 @@ class ExperimentTrialCounts(Resource):
         default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
     )
     planned: int | None = None
+    finishing: int = Field(
+        default=0,
+        description="Their last runs have ended; checkpoints or validations are not all stored yet.",
+    )
+
+
+class CheckpointState(StrEnum):
+    """Whether a checkpoint can be used."""
+
+    UPLOADING = "uploading"
+    SAVED = "saved"
+    ABANDONED = "abandoned"
+    CORRUPT = "corrupt"
+    DELETED = "deleted"
+
+
+class BestCheckpoint(Resource):
+    """What became of the checkpoint at the step of the best validation."""
+
+    id: UUID | None = None
+    state: CheckpointState | None = Field(
+        default=None, description="Null where no checkpoint was made at this step."
+    )
+    reason: str | None = Field(default=None, description="Why it cannot be used, or is not stored yet.")
 
 
 class Best(Resource):
@@ -248,6 +272,10 @@ class Best(Resource):
     value: float
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
+    checkpoint: BestCheckpoint | None = Field(
+        default=None,
+        description="What became of the checkpoint at this step. Null in lists, and while it cannot be found out.",
     )
 
 
@@ -334,16 +362,6 @@ class LabelledExperiments(Resource):
     """The experiments as they are now, by number."""
 
     items: list[Experiment]
-
-
-class CheckpointState(StrEnum):
-    """Whether a checkpoint can be used."""
-
-    UPLOADING = "uploading"
-    SAVED = "saved"
-    ABANDONED = "abandoned"
-    CORRUPT = "corrupt"
-    DELETED = "deleted"
 
 
 class CheckpointFile(Resource):
@@ -1948,7 +1966,14 @@ class Trial(Resource):
         default=False,
         description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
     )
-    reason: str | None = None
+    finishing: bool = Field(
+        default=False,
+        description="It is `stopping`: its last run has ended, and checkpoints or validations of it are not all stored yet.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why it failed or was ended; while it is `finishing`, what is not stored yet.",
+    )
     hyperparameters: JsonObject
     seed: int
     slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")

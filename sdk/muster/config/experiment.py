@@ -63,7 +63,7 @@ class ExperimentConfig(Section):
             far, all, or none. Before a trial is stopped it asks for one in any case.
         min_checkpoint_period: How far the trial may train until another is stored, whatever the policy; null is any distance.
         preemption_timeout: Seconds between a signal and its enforcement.
-        upload_timeout: Seconds that a successor waits for announced checkpoints of its predecessor.
+        upload_timeout: Seconds that a trial's next run waits for the uploads of the one before; only time in which the object store responds counts.
         hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits
             for ever.
         start_timeout: The same for its first steps, from `muster.trial()` on.

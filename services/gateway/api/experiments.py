@@ -18,6 +18,7 @@ from services.gateway.api.base import (
     Resource,
     Sha256,
 )
+from services.gateway.api.checkpoints import CheckpointState
 from shared.expressions.fields import Listing
 
 MAX_CONFIG_CHARS = 512 * 1024
@@ -51,6 +52,20 @@ class ExperimentTrialCounts(Resource):
         default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
     )
     planned: int | None = None
+    finishing: int = Field(
+        default=0,
+        description="Their last runs have ended; checkpoints or validations are not all stored yet.",
+    )
+
+
+class BestCheckpoint(Resource):
+    """What became of the checkpoint at the step of the best validation."""
+
+    id: UUID | None = None
+    state: CheckpointState | None = Field(
+        default=None, description="Null where no checkpoint was made at this step."
+    )
+    reason: str | None = Field(default=None, description="Why it cannot be used, or is not stored yet.")
 
 
 class Best(Resource):
@@ -62,6 +77,10 @@ class Best(Resource):
     value: float
     others: dict[str, float] = Field(
         default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
+    checkpoint: BestCheckpoint | None = Field(
+        default=None,
+        description="What became of the checkpoint at this step. Null in lists, and while it cannot be found out.",
     )
 
 

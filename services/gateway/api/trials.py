@@ -64,7 +64,14 @@ class Trial(Resource):
         default=False,
         description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
     )
-    reason: str | None = None
+    finishing: bool = Field(
+        default=False,
+        description="It is `stopping`: its last run has ended, and checkpoints or validations of it are not all stored yet.",
+    )
+    reason: str | None = Field(
+        default=None,
+        description="Why it failed or was ended; while it is `finishing`, what is not stored yet.",
+    )
     hyperparameters: JsonObject
     seed: int
     slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
@@ -110,6 +117,7 @@ class ListTrialsRequest(ListRequest):
             "number",
             "state",
             "invalid",
+            "finishing",
             "seed",
             "slots",
             "source",

@@ -27,7 +27,7 @@ EVENTS: dict[str, str] = {
     "trial.queued": "a trial waits for slots",
     "trial.running": "a trial trains",
     "trial.parked": "a trial waits for its search to go on with it",
-    "trial.stopping": "a trial is asked to end",
+    "trial.stopping": "a trial is asked to end, or what its last run announced is still being stored",
     "trial.completed": "a trial trained to its end",
     "trial.stopped": "a trial was ended early by its search",
     "trial.error": "a trial failed for good",

@@ -5,7 +5,11 @@ from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from muster.errors import MusterError
+from services.gateway.api.checkpoints import CheckpointState
 from services.gateway.api.experiments import (
+    Best,
+    BestCheckpoint,
     Experiment,
     ExperimentDetail,
     ExperimentPage,
@@ -22,11 +26,14 @@ from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
-from shared.ids import ExperimentId
+from shared.ids import ExperimentId, TrialId
+from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.journals import GetJournal, ReplayExperiment
 
 REPLAY_S = 25.0
 """Of the 30 s that a request has."""
+CHECKPOINT_S = 1.0
+"""So long an experiment's answer waits for the registry; without its answer it says nothing of the best checkpoint."""
 
 
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
@@ -63,7 +70,11 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
     """Shows one experiment with its config."""
 
     async def load() -> ExperimentDetail:
-        return render_experiment_detail(await find_experiment(call, request.experiment))
+        found = render_experiment_detail(await find_experiment(call, request.experiment))
+        if found.best is None:
+            return found
+        best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
+        return found.model_copy(update={"best": best})
 
     return with_waiting(call, await call.doors.recent.get(call.view, "experiment", request.experiment, load))
 
@@ -72,6 +83,19 @@ def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
     """The experiment, with why the searcher has not taken it up where the bus is the reason."""
     waiting = waiting_for_bus(call) if shown.version == 0 else None
     return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
+
+
+async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:
+    """Ask the registry for the checkpoint at the best validation's step: a saved one, else the newest. None: there is no answer."""
+    question = ListCheckpoints(trial_id=TrialId(best.trial), filter=f"step = {best.step}", sort="-created_at")
+    try:
+        found = await call.doors.bus.ask(question, call.tenant, CHECKPOINT_S)
+    except MusterError:
+        return None
+    if not found.checkpoints:
+        return BestCheckpoint()
+    chosen = next((one for one in found.checkpoints if one.state == "saved"), found.checkpoints[0])
+    return BestCheckpoint(id=chosen.checkpoint_id, state=CheckpointState(chosen.state), reason=chosen.reason)
 
 
 async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:

@@ -27,6 +27,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         number=changed.number,
         state=trials.TrialState(changed.state),
         invalid=changed.invalid,
+        finishing=changed.finishing,
         reason=changed.reason,
         hyperparameters=changed.hyperparameters,
         seed=changed.seed,

@@ -97,6 +97,7 @@ TRIALS = Cells(
     {
         "best.value": _shown(trial.c.best_value),
         "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
+        "finishing": func.coalesce(trial.c.changed["finishing"].as_boolean(), false()),
         "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
         **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
         **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},

@@ -58,8 +58,8 @@ class Announcements:
 
     async def _answer(self, ask: Ask, run_id: RunId, queries: Sequence[Upload]) -> list[UploadLinks]:
         pages = [query.page or ManifestPage(files=query.files, parts=query.parts) for query in queries]
-        for page in pages:
-            if page.files or not page.parts:
+        for query, page in zip(queries, pages, strict=True):
+            if query.given_up is None and (page.files or not page.parts):
                 _check(page.files)
         facts = await self._facts.of(run_id, ask.worker)
         for worker in dict.fromkeys(worker for page in pages for worker in page.parts):
@@ -102,6 +102,10 @@ class Announcements:
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
         if not has_part(checkpoint.parts, sender):
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
+        if query.given_up is not None:
+            reason = f"worker {sender} cannot upload it: {query.given_up}"
+            await give_up(unit, checkpoint, Trigger.upload_failed, reason)
+            return UploadLinks(files=(), state="abandoned", reason=reason)
         waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
         others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
         contents = [*map(content_of, page.files), *map(content_of, others)]

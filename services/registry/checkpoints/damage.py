@@ -14,5 +14,5 @@ async def condemn(unit: Unit, key: str, reason: str) -> int:
         spoilt = await checkpoints.move_checkpoint(
             unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
         )
-        unit.emit(events.checkpoint_event(spoilt))
+        unit.emit(events.checkpoint_event(spoilt, settles=False))
     return len(holders)

@@ -1,4 +1,4 @@
-"""Loops behind the handlers: settle what ended runs left announced, collect what nobody needs, delete its objects.
+"""Loops behind the handlers: collect what nobody needs, delete its objects. Neighbour: `settling`.
 
 Each is idempotent and guarded, so that replicas may run them side by side. No object is touched inside a transaction.
 """
@@ -10,7 +10,7 @@ from uuid import UUID
 
 import structlog
 
-from services.registry import events, fences
+from services.registry import events
 from services.registry.checkpoints.retention import Retention
 from services.registry.core.checkpoint import Trigger
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
@@ -21,7 +21,6 @@ from services.registry.store import (
     deleting,
     objects,
     storage,
-    trials,
     workspaces,
 )
 from services.registry.store.checkpoints import Checkpoint
@@ -29,7 +28,7 @@ from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.driver import Driver
-from shared.ids import TenantId, derived_id
+from shared.ids import TenantId
 from shared.objects import ObjectStore
 
 BEFORE_DELETE = faults.register("registry.before_delete")
@@ -58,15 +57,6 @@ class Upkeep:
     collect_after: timedelta
     unused_for: timedelta
     is_dry: bool
-
-    async def settle(self) -> None:
-        """Give up what runs announced and did not commit within their upload timeout, also what was never heard of."""
-        now = self.clock.now()
-        async with self.units.system() as unit:
-            due = await checkpoints.load_unsettled_runs(unit.connection, now, AT_ONCE)
-        for tenant, trial, run in due:
-            async with self.units.tenant(TenantId(tenant)) as unit:
-                await _settle(unit, trial, run, now)
 
     async def collect(self) -> None:
         """Decide what of ended experiments may go, and write it down as the intent to delete."""
@@ -188,37 +178,4 @@ async def _say_deleted(unit: Unit, gone: list[UUID]) -> None:
     deleted = await checkpoints.move_many(unit.connection, locked, Trigger.objects_gone, unit.now, None)
     await workspaces.release(unit.connection, [one.id for one in deleted])
     await objects.save_released(unit.connection, [one.id for one in deleted], unit.now)
-    unit.emit(*map(events.checkpoint_event, deleted))
-
-
-async def _settle(unit: Unit, trial: UUID, run: UUID, now: datetime) -> None:
-    await trials.lock_trial(unit.connection, trial)
-    stored = await trials.load_run(unit.connection, run)
-    if stored.is_settled:
-        return
-    reason = "it was not committed within the upload timeout"
-    await fences.abandon_unsaved(unit, run, Trigger.upload_timed_out, reason, now)
-    known = await checkpoints.load_numbers(unit.connection, run)
-    for number in sorted(set(range(1, (stored.announced or 0) + 1)) - known):
-        checkpoint = derived_id(run, "checkpoint", number)
-        row = {
-            "id": checkpoint,
-            "tenant": stored.tenant,
-            "experiment": stored.experiment,
-            "trial": trial,
-            "run": run,
-            "run_number": stored.number,
-            "token": stored.token,
-            "number": number,
-            "step": 0,
-            "created_at": now,
-            "changed_at": now,
-        }
-        if await checkpoints.insert_checkpoint(unit.connection, row):
-            made = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
-            if made is not None:
-                moved = await checkpoints.move_checkpoint(
-                    unit.connection, made, Trigger.upload_timed_out, now, reason="it was never sent"
-                )
-                unit.emit(events.checkpoint_event(moved))
-    await collection.save_settled(unit.connection, run)
+    unit.emit(*(events.checkpoint_event(one, settles=False) for one in deleted))

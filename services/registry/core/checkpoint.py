@@ -31,6 +31,7 @@ class Trigger(StrEnum):
     mismatched = "mismatched"
     given_up = "given up"
     upload_timed_out = "upload timed out"
+    upload_failed = "upload failed"
     fenced = "fenced"
     over_quota = "over quota"
     found_damaged = "found damaged"
@@ -58,11 +59,13 @@ CHECKPOINT = Machine(
     {
         (_S.announced, _T.urls_signed): _S.uploading,
         (_S.announced, _T.upload_timed_out): _S.abandoned,
+        (_S.announced, _T.upload_failed): _S.abandoned,
         (_S.announced, _T.fenced): _S.abandoned,
         (_S.announced, _T.over_quota): _S.abandoned,
         (_S.uploading, _T.urls_signed): _S.uploading,
         (_S.uploading, _T.commit_asked): _S.committing,
         (_S.uploading, _T.upload_timed_out): _S.abandoned,
+        (_S.uploading, _T.upload_failed): _S.abandoned,
         (_S.uploading, _T.fenced): _S.abandoned,
         (_S.uploading, _T.over_quota): _S.abandoned,
         (_S.committing, _T.urls_signed): _S.uploading,
@@ -70,6 +73,7 @@ CHECKPOINT = Machine(
         (_S.committing, _T.mismatched): _S.uploading,
         (_S.committing, _T.given_up): _S.corrupt,
         (_S.committing, _T.upload_timed_out): _S.abandoned,
+        (_S.committing, _T.upload_failed): _S.abandoned,
         (_S.committing, _T.fenced): _S.abandoned,
         (_S.committing, _T.over_quota): _S.abandoned,
         (_S.saved, _T.found_damaged): _S.corrupt,
@@ -84,10 +88,12 @@ CHECKPOINT = Machine(
         (_S.saved, _T.commit_asked),
         (_S.saved, _T.verified),
         (_S.saved, _T.upload_timed_out),
+        (_S.saved, _T.upload_failed),
         (_S.saved, _T.fenced),
         (_S.abandoned, _T.verified),
         (_S.abandoned, _T.mismatched),
         (_S.abandoned, _T.upload_timed_out),
+        (_S.abandoned, _T.upload_failed),
         (_S.abandoned, _T.fenced),
         (_S.abandoned, _T.urls_signed),
         (_S.abandoned, _T.commit_asked),
@@ -95,6 +101,7 @@ CHECKPOINT = Machine(
         (_S.corrupt, _T.urls_signed),
         (_S.corrupt, _T.commit_asked),
         (_S.corrupt, _T.upload_timed_out),
+        (_S.corrupt, _T.upload_failed),
         (_S.corrupt, _T.fenced),
         (_S.corrupt, _T.found_damaged),
         (_S.uploading, _T.verified),
@@ -102,6 +109,7 @@ CHECKPOINT = Machine(
         (_S.uploading, _T.given_up),
         (_S.deleting, _T.collected),
         (_S.deleting, _T.upload_timed_out),
+        (_S.deleting, _T.upload_failed),
         (_S.deleting, _T.fenced),
         (_S.deleted, _T.objects_gone),
         (_S.deleted, _T.collected),

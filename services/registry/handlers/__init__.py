@@ -20,6 +20,7 @@ from services.registry.handlers.versions import (
     record_consumer,
     set_stage,
 )
+from services.registry.handlers.workers import on_worker_gone, on_worker_joined, on_worker_lost
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
@@ -37,6 +38,7 @@ from shared.messages.models import (
     SetStage,
 )
 from shared.messages.runs import RunEnded, RunGranted, RunResized
+from shared.messages.workers import WorkerGone, WorkerJoined, WorkerLost
 
 EVENTS: Handlers = {
     SubmissionCommitted: on_submission,
@@ -48,6 +50,9 @@ EVENTS: Handlers = {
     ExperimentChanged: on_experiment_changed,
     StorageLimitChanged: on_storage_limit,
     WorkspaceStorageLimitChanged: on_workspace_storage_limit,
+    WorkerJoined: on_worker_joined,
+    WorkerLost: on_worker_lost,
+    WorkerGone: on_worker_gone,
 }
 COMMANDS: Handlers = {
     CreateModel: each(create_model),

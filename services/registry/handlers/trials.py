@@ -69,6 +69,8 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
             "smaller_is_better": delivery.message.spec.smaller_is_better,
             "start_checkpoint": delivery.message.spec.start_checkpoint,
             "upload_timeout_s": delivery.message.spec.upload_timeout_s,
+            "wanted": delivery.message.wanted,
+            "request": delivery.message.request,
         }
         for delivery in _oldest_first(batch)
     }
@@ -84,7 +86,7 @@ async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> N
             "experiment": delivery.message.experiment_id,
             "changed_version": delivery.message.version,
             "number": delivery.message.number,
-            "state": delivery.message.state,
+            "state": "finishing" if delivery.message.finishing else delivery.message.state,
             "invalid": delivery.message.invalid,
             "runs": delivery.message.runs,
             "created_at": delivery.message.created_at,

@@ -6,13 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import case, delete, func, or_, select, text, update
+from sqlalchemy import case, delete, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, Candidate, State, Trigger
-from services.registry.core.fencing import Ending
-from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
+from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.expressions.fields import Position, Wanted
 from shared.expressions.sql import Cells, load_part, position_at
 
@@ -228,32 +227,6 @@ async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoin
         .with_for_update()
     )
     return [_checkpoint(row) for row in rows]
-
-
-async def load_numbers(connection: AsyncConnection, run: UUID) -> set[int]:
-    """Return the numbers of the run's checkpoints, whatever became of them."""
-    return set(await connection.scalars(select(checkpoints.c.number).where(checkpoints.c.run == run)))
-
-
-async def load_unsettled_runs(
-    connection: AsyncConnection, now: datetime, limit: int
-) -> list[tuple[UUID, UUID, UUID]]:
-    """Return (tenant, trial, run) of ended runs to settle: upload timeout over, or nothing left to wait for."""
-    due = runs.c.ended_at + func.make_interval(0, 0, 0, 0, 0, 0, trials.c.upload_timeout_s) <= now
-    done = (
-        select(func.count())
-        .where(checkpoints.c.run == runs.c.id, checkpoints.c.state.not_in(OPEN))
-        .scalar_subquery()
-    )
-    rows = await connection.execute(
-        select(runs.c.tenant, runs.c.trial, runs.c.id)
-        .join(trials, trials.c.id == runs.c.trial)
-        .where(runs.c.ended_at.is_not(None), runs.c.is_settled.is_(False))
-        .where(or_(due, runs.c.ending != Ending.ordinary, done >= runs.c.announced))
-        .order_by(runs.c.ended_at)
-        .limit(limit)
-    )
-    return [(row.tenant, row.trial, row.id) for row in rows]
 
 
 async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[Checkpoint]:

@@ -72,6 +72,8 @@ trials = Table(
     Column("smaller_is_better", Boolean),
     Column("start_checkpoint", Uuid),
     Column("upload_timeout_s", Float),
+    Column("wanted", Text),
+    Column("request", Integer),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
 )
@@ -99,6 +101,20 @@ runs = Table(
     Column("slots", Float),
     Column("outcome", Text),
     Column("phases", JSONB),
+    Column("request", Integer),
+    Column("is_requeued", Boolean),
+    Column("workers", ARRAY(Text)),
+    Column("responsive_s", Float),
+    Column("store_seen_at", _INSTANT),
+    Column("delayed", Text),
+)
+
+workers = Table(
+    "workers",
+    METADATA,
+    Column("worker", Text, primary_key=True),
+    Column("version", BigInteger),
+    Column("state", Text),
 )
 
 marks = Table(

@@ -17,7 +17,7 @@ from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
 from services.registry.store.retention import DAYS
 from services.registry.store.series import supersede_summaries
-from services.registry.store.tables import runs, trials
+from services.registry.store.tables import trials
 from shared.driver import Driver, Row
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
@@ -88,7 +88,8 @@ async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Endi
     slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
     facts = ended.run_id, ending, ended.ended_at, ended.checkpoints, ended.version
     had = ended.granted_at, float(slots), ended.outcome
-    await Driver.of(connection).fetch(_END_RUN, *facts, *had)
+    follows = ended.request, ended.next == "requeued", [member.worker for member in ended.members]
+    await Driver.of(connection).fetch(_END_RUN, *facts, *had, *follows)
 
 
 async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
@@ -97,32 +98,6 @@ async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
         select(trials.c.final_at).where(trials.c.id == trial, trials.c.is_final)
     )
     return ended
-
-
-@dataclass(frozen=True, slots=True)
-class EndedRun:
-    """What settling needs to know of a run."""
-
-    tenant: UUID
-    experiment: UUID
-    number: int
-    token: int
-    announced: int | None
-    is_settled: bool
-
-
-async def load_run(connection: AsyncConnection, run: UUID) -> EndedRun:
-    """Return a known run."""
-    columns = (
-        runs.c.tenant,
-        runs.c.experiment,
-        runs.c.number,
-        runs.c.token,
-        runs.c.announced,
-        runs.c.is_settled,
-    )
-    row = (await connection.execute(select(*columns).where(runs.c.id == run))).one()
-    return EndedRun(*row)
 
 
 async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun]:
@@ -208,7 +183,8 @@ _SAVE_SUBMISSIONS = _upsert(
 _SAVE_EXPERIMENT_END = _upsert("experiments", "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(
     "trials",
-    "experiment wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
+    "experiment wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s"
+    " wanted request",
     "wanted_version",
 )
 _SAVE_CHANGED = _upsert(
@@ -227,7 +203,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO NOTHING
 """
 _END_RUN = """
-UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5, granted_at = $6, slots = $7, outcome = $8
+UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5, granted_at = $6, slots = $7, outcome = $8,
+    request = $9, is_requeued = $10, workers = $11
 WHERE id = $1
 """
 _RESUME_RUN = "UPDATE registry.runs SET resumed_from = $2, restored = $3 WHERE id = $1"

@@ -9,7 +9,7 @@ from services.scheduler.core.quotas import Limit
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 
-Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
+Reason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
 """Why a request was passed by; `refusals` puts it in words."""
 
 

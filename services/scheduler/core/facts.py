@@ -54,10 +54,17 @@ class WorkerDown(NamedTuple):
     reason: str
 
 
+class WorkerGone(NamedTuple):
+    """A worker that was given up will not come back."""
+
+    worker: Worker
+    reason: str
+
+
 class WorkerEmptied(NamedTuple):
     """A draining worker holds nothing any more."""
 
     worker: Worker
 
 
-Fact = Granted | Resized | Ended | Closed | WorkerUp | WorkerDown | WorkerEmptied
+Fact = Granted | Resized | Ended | Closed | WorkerUp | WorkerDown | WorkerGone | WorkerEmptied

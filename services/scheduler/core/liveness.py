@@ -4,6 +4,8 @@ from shared.ids import WorkerId
 
 LEASE_S = 4.0
 ECHO_GAP_S = 1.5
+GONE_AFTER_S = 1800.0
+"""A worker silent for so long is lost for good: a machine that boots again is back sooner. Workers end their ranks after the same time."""
 ECHO_AFTER_S = 1.1
 """A heartbeat is late by then: until it comes, the leader must know that it would be heard."""
 
@@ -22,14 +24,20 @@ class Silence:
         self._last_echo = now
         self._heard: dict[WorkerId, float] = {}
         self._given_up: dict[WorkerId, float] = {}
+        self._missing: dict[WorkerId, float] = {}
 
     def watch(self, worker: WorkerId) -> None:
         """Expects a worker that spoke before this term."""
         self._heard.setdefault(worker, self._floor)
 
+    def miss(self, worker: WorkerId) -> None:
+        """Takes over a worker that an earlier term gave up: it may still come back."""
+        self._missing.setdefault(worker, self._floor)
+
     def on_heard(self, worker: WorkerId, now: float) -> None:
         """A worker has spoken; that proves the way over the bus as an echo does."""
         self._given_up.pop(worker, None)
+        self._missing.pop(worker, None)
         self._heard[worker] = now
         self.on_echo(now)
 
@@ -50,8 +58,17 @@ class Silence:
             return []
         silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
         for worker in silent:
-            self._given_up[worker] = self._heard.pop(worker)
+            self._given_up[worker] = self._missing[worker] = self._heard.pop(worker)
         return silent
+
+    def take_gone(self, now: float) -> list[WorkerId]:
+        """Workers given up that were silent for `GONE_AFTER_S`, each named once, by id; none while the echo is missing."""
+        if now - self._last_echo > self._echo_gap_s:
+            return []
+        gone = sorted(w for w, at in self._missing.items() if now - max(at, self._floor) > GONE_AFTER_S)
+        for worker in gone:
+            del self._missing[worker]
+        return gone
 
     def heard_s_ago(self, worker: WorkerId, now: float) -> float | None:
         """How long ago a worker spoke to this leader, also one that was given up since."""

@@ -12,9 +12,11 @@ from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
 from shared.tuples import changed
 
+FIRST_BACK_OFF, LONGEST_BACK_OFF = timedelta(seconds=2), timedelta(minutes=5)
+
 
 class RequestState(StrEnum):
-    """`awaiting`: queued again, but the predecessor's announced checkpoints are still on their way."""
+    """`awaiting`: queued again, but not to be granted yet: announced checkpoints of its last run are not settled, or it backs off."""
 
     QUEUED = "queued"
     AWAITING = "awaiting"
@@ -100,7 +102,6 @@ class Wish:
     needs: Needs
     pool: PoolName
     max_restarts: int
-    upload_timeout: timedelta
     number: int = 0
     experiment_number: int = 0
     workspace: str = UNCATEGORIZED
@@ -109,11 +110,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Checkpoints that the last run announced and that are neither committed nor abandoned yet."""
+    """Checkpoints that the last run announced and that are neither committed nor abandoned yet; the registry decides when to abandon them."""
 
     run: RunId
     announced: int
-    until: datetime
 
 
 class Trial(NamedTuple):
@@ -130,6 +130,7 @@ class Trial(NamedTuple):
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
         excluded: Workers that a log policy keeps it off; `wish.needs` knows of them.
+        not_before: When it may be granted again after uncharged ends without progress (`back_off`).
     """
 
     wish: Wish
@@ -147,6 +148,7 @@ class Trial(NamedTuple):
     turned_at: datetime | None = None
     ignores_signals: bool = False
     excluded: frozenset[WorkerId] = frozenset()
+    not_before: datetime | None = None
 
     @property
     def id(self) -> TrialId:
@@ -159,6 +161,12 @@ class Trial(NamedTuple):
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
         return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+
+
+def back_off(fruitless: int) -> timedelta:
+    """How long a trial waits after so many uncharged ends in a row without progress: the first restart is at once, the next after 2 s,
+    then twice as long each time. What failed elsewhere, such as the object store, may be back by then."""
+    return timedelta() if fruitless < 2 else min(FIRST_BACK_OFF * 2 ** (fruitless - 2), LONGEST_BACK_OFF)
 
 
 def wished(trial: Trial, wish: Wish) -> Trial:
@@ -189,4 +197,11 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
     fresh = changed(wished(trial, wish), place=place, since=now, submitted_at=now)
-    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None, ignores_signals=False)
+    return changed(
+        fresh,
+        state=REQUEST.initial,
+        fruitless=0,
+        turned_at=None,
+        ignores_signals=False,
+        not_before=None,
+    )

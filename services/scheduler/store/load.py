@@ -29,15 +29,17 @@ from shared.messages.specs import TrialSpec
 
 # Also those that are removed and have not gone yet: their runs are still to be ended, and silence or the slow loop does it.
 _WORKERS = text("SELECT * FROM scheduler.worker WHERE liveness <> 'gone' ORDER BY worker")
+_AWAITED = "FROM scheduler.trial a JOIN scheduler.run b ON b.run = a.awaited_run WHERE b.settled < a.awaited_announced"
+"""Trials, closed ones too, whose last run has announced checkpoints that are not settled."""
 _TRIALS = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
-    " WHERE t.state <> 'closed' OR (t.awaited_run IS NOT NULL AND t.awaited_until > now()) OR w.request > t.request"
+    f" WHERE t.state <> 'closed' OR t.trial IN (SELECT a.trial {_AWAITED}) OR w.request > t.request"
     " ORDER BY t.place"
 )
 _RUNS = text(
     "SELECT r.*, coalesce(w.spec ->> 'workspace', 'Uncategorized') AS workspace, coalesce(w.spec ->> 'owner', '') AS owner"
     " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.state <> 'ended' OR r.run IN"
-    " (SELECT awaited_run FROM scheduler.trial WHERE awaited_run IS NOT NULL AND awaited_until > now())"
+    f" (SELECT a.awaited_run {_AWAITED})"
     " ORDER BY r.token"
 )
 _NEW_WISHES = text(

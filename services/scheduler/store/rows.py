@@ -1,6 +1,6 @@
 """Records as rows and back. A row is JSON: a whole batch goes in as one parameter (`jsonb_populate_recordset`)."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from services.scheduler.core.asked import Asked
@@ -39,7 +39,6 @@ def wish_of(
         needs=needs_of(spec.slots),
         pool=spec.pool,
         max_restarts=spec.max_restarts,
-        upload_timeout=timedelta(seconds=spec.upload_timeout_s),
         number=spec.trial_number,
         experiment_number=spec.experiment_number,
         workspace=spec.workspace,
@@ -73,7 +72,7 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
         "run": trial.run,
         "awaited_run": awaited.run if awaited else None,
         "awaited_announced": awaited.announced if awaited else None,
-        "awaited_until": awaited.until if awaited else None,
+        "not_before": trial.not_before,
         "submitted_at": trial.submitted_at,
         "preemptions": trial.preemptions,
         "turned_at": trial.turned_at,
@@ -87,7 +86,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
     """From a row of `trial` and the spec of its wish."""
     awaited = None
     if row.awaited_run is not None:
-        awaited = Awaited(RunId(row.awaited_run), row.awaited_announced, row.awaited_until)
+        awaited = Awaited(RunId(row.awaited_run), row.awaited_announced)
     level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
     wish = wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     trial = Trial(
@@ -106,6 +105,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         turned_at=row.turned_at,
         ignores_signals=row.ignores_signals,
         excluded=frozenset(map(WorkerId, row.excluded)),
+        not_before=row.not_before,
     )
     return wished(trial, wish)
 

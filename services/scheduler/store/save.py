@@ -27,7 +27,7 @@ _TRIAL = (
         "since",
     ),
     *("restarts", "fruitless", "runs", "best_step", "run"),
-    *("awaited_run", "awaited_announced", "awaited_until"),
+    *("awaited_run", "awaited_announced", "not_before"),
     *("submitted_at", "preemptions", "turned_at", "ignores_signals", "elastic", "excluded"),
 )
 _RUN = (

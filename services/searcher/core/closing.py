@@ -1,6 +1,7 @@
 """How trials and searches end, carried out: requests closed, stored reports waited for, the last one out ends the search."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from muster.config import ExperimentConfig
 from services.searcher.core.changes import Changes
@@ -41,10 +42,9 @@ class Closing:
         A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
         proposed knowing those before it.
         """
-        trial = changed(
-            trial, closed=closed, reason=_reason_of(trial, closed), run=max(trial.run, closed.runs)
-        )
-        trial = self._changes.put(trial.moved(TrialTrigger.TOLD))
+        closed = replace(closed, reason=_reason_of(trial, closed))
+        trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+        trial = self._changes.put(trial.moved(TrialTrigger.CLOSED))
         if closed.outcome == "rejected" and self._experiment.state in GOING:
             self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
         is_complete = trial.is_complete()
@@ -52,8 +52,11 @@ class Closing:
             self._observe(trial, closed)
         self._places.fill(self._journal.end(trial.number, ending_of(trial, closed.outcome)))
         self.measure()
+        trial = self._changes[trial.number]
         if is_complete:
-            self._finalise(self._changes[trial.number], closed)
+            self._finalise(trial, closed)
+        else:
+            self._changes.tell(changed(trial, reason=trial.missing()))
 
     def end(self, trial: Trial, wanted: Wanted) -> None:
         """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
@@ -73,15 +76,26 @@ class Closing:
     def settle(self, trial: Trial) -> None:
         """End a closed trial once all that it announced has arrived."""
         if trial.closed is not None and not trial.is_final and trial.is_complete():
-            self._observe(trial, trial.closed)
-            self._finalise(trial, trial.closed)
+            self._end(changed(trial, reason=trial.closed.reason), trial.closed)
 
-    def settle_anyway(self, trial: Trial) -> None:
-        """End a closed trial whose announced reports or checkpoints never came."""
+    def settle_anyway(
+        self, trial: Trial, why: str = "not everything that its last run announced was stored"
+    ) -> None:
+        """End a closed trial without what has not arrived; `why` is its reason where it has none."""
         if trial.closed is not None and not trial.is_final:
-            reason = trial.reason or "not everything that its last run announced was stored"
-            self._observe(changed(trial, reason=reason), trial.closed)
-            self._finalise(changed(trial, reason=reason), trial.closed)
+            reason = trial.closed.reason or why
+            self._end(changed(trial, reason=reason), trial.closed)
+
+    def delay(self, trial: Trial, run: int, reason: str) -> None:
+        """Keep why a closed trial's last checkpoints are not stored yet."""
+        if trial.state is TrialState.FINISHING and run == max(
+            trial.run, trial.closed.runs if trial.closed else 0
+        ):
+            self._changes.put(changed(trial, reason=reason))
+
+    def _end(self, trial: Trial, closed: Closed) -> None:
+        self._observe(trial, closed)
+        self._finalise(trial, closed)
 
     def stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
         """Begin the end of the whole search."""

@@ -46,12 +46,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What became of a checkpoint that a trial's run announced; one that is not good can never be started from."""
+    """What became of a checkpoint that a trial's run announced; one that is not good can never be started from. `settles`: it was awaited
+    until now."""
 
     id: CheckpointId
     run: int
     step: int
     is_good: bool = True
+    settles: bool = True
 
 
 class Counts(NamedTuple):
@@ -66,10 +68,11 @@ class Counts(NamedTuple):
     error: int = 0
     cancelled: int = 0
     invalid: int = 0
+    finishing: int = 0
 
     @property
     def live(self) -> int:
-        return self.queued + self.running + self.parked + self.stopping
+        return self.queued + self.running + self.parked + self.stopping + self.finishing
 
     def moved(self, before: TrialState | None, after: TrialState) -> "Counts":
         """Return the counts after one trial went from `before` (None: it is new) to `after`."""
@@ -228,7 +231,7 @@ class Trial(NamedTuple):
     def with_checkpoint(self, found: Checkpoint) -> "Trial":
         """Return the trial with one of its announced checkpoints saved or given up, and counted; that of an old run changes nothing."""
         known_run, count = self.settled
-        if found.run < known_run:
+        if found.run < known_run or not found.settles:
             return self
         settled = (found.run, count + 1 if found.run == known_run else 1)
         newest = self.checkpoint
@@ -250,6 +253,18 @@ class Trial(NamedTuple):
         if self.ended is None or self.ended.run < last:
             return False
         return self._has_validations(last, self.ended) and self._has_checkpoints(last, self.ended)
+
+    def missing(self) -> str:
+        """What of a closed trial has not arrived, in words."""
+        last = max(self.run, self.closed.runs if self.closed else 0)
+        if self.ended is None or self.ended.run < last:
+            return "the end of its last run is not known yet"
+        parts: list[str] = []
+        if not self._has_validations(last, self.ended):
+            parts.append("validations")
+        if not self._has_checkpoints(last, self.ended):
+            parts.append("checkpoints")
+        return f"not all {' and '.join(parts)} of its last run are stored yet"
 
     def _has_validations(self, last: int, ended: Ended) -> bool:
         return not ended.validations or self.reported >= (last, ended.validations)

@@ -57,7 +57,9 @@ class TrialState(StrEnum):
     RUNNING = "running"
     PARKED = "parked"
     STOPPING = "stopping"
-    """Told to end, or ended and waiting for what it announced."""
+    """Told to end."""
+    FINISHING = "finishing"
+    """Its request is closed, and what its last run announced has not all arrived."""
     COMPLETED = "completed"
     STOPPED = "stopped"
     ERROR = "error"
@@ -73,7 +75,9 @@ class TrialTrigger(StrEnum):
     WANTED = "wanted"
     """Wanted again after it was parked."""
     TOLD = "told"
-    """Told to stop, or closed with something still to come."""
+    """Told to stop."""
+    CLOSED = "closed"
+    """Its request is closed for good."""
     COMPLETED = "completed"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -82,7 +86,7 @@ class TrialTrigger(StrEnum):
 
 
 _S, _R = TrialState, TrialTrigger
-_LIVE = (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING)
+_LIVE = (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING, _S.FINISHING)
 
 TRIAL = Machine(
     name="trial",
@@ -97,6 +101,7 @@ TRIAL = Machine(
         (_S.QUEUED, _R.TOLD): _S.STOPPING,
         (_S.RUNNING, _R.TOLD): _S.STOPPING,
         (_S.PARKED, _R.TOLD): _S.STOPPING,
+        **{(state, _R.CLOSED): _S.FINISHING for state in (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING)},
         **{
             (state, trigger): after
             for state in _LIVE
@@ -119,6 +124,8 @@ TRIAL = Machine(
         (_S.STOPPING, _R.REQUEUED),
         (_S.STOPPING, _R.TOLD),
         (_S.STOPPING, _R.PARKED),
+        (_S.FINISHING, _R.GRANTED),
+        (_S.FINISHING, _R.REQUEUED),
         (_S.PARKED, _R.PARKED),
         (_S.QUEUED, _R.WANTED),
     },

@@ -136,6 +136,10 @@ class Turn:
             self._journal.store(number)
         self._closing.settle(trial)
 
+    def on_delayed(self, number: int, run: int, reason: str) -> None:
+        """Take in why what an ended run announced is not stored yet."""
+        self._closing.delay(self._changes[number], run, reason)
+
     def on_resized(self, number: int, run: int, holding: Holding) -> None:
         """Take in that a run has other slots."""
         self._hold(number, run, holding)
@@ -150,6 +154,8 @@ class Turn:
         trial = changed(trial, ended=ended, run=max(trial.run, ended.run))
         if is_requeued and ended.run == trial.run and trial.closed is None:
             trial = trial.moved(TrialTrigger.REQUEUED)
+        if trial.closed is not None:
+            trial = changed(trial, reason=trial.missing())
         self._closing.settle(self._changes.put(trial))
 
     def on_closed(self, number: int, request: int, closed: Closed) -> None:
@@ -189,7 +195,7 @@ class Turn:
             self._places.fill(self._journal.widen(limit))
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
-        """End every trial; a kill may follow a cancel, and waits for no reports. Raises Conflict where the search is over."""
+        """End every trial; a kill may follow a cancel, and waits for no reports or uploads. Raises Conflict where the search is over."""
         self._require((*GOING, ExperimentState.STOPPING), "cancelled")
         if self.experiment.state is not ExperimentState.STOPPING:
             self._closing.stop(ExperimentTrigger.CANCEL, None, wanted)
@@ -209,9 +215,10 @@ class Turn:
                 f"trial_is_{state}",
                 f"trial {number} is {state} and cannot be killed: only a trial that is not over can be",
             )
-        self._changes.tell(changed(trial, reason=trial.reason or KILLED_BY_USER))
+        if trial.closed is None:
+            self._changes.tell(changed(trial, reason=trial.reason or KILLED_BY_USER))
         self._closing.end(self._changes[number], Wanted.KILL)
-        self._closing.settle_anyway(self._changes[number])
+        self._closing.settle_anyway(self._changes[number], KILLED_BY_USER)
 
     def finish(self) -> None:
         """End the search with the best so far: its trials save and stop. Raises Conflict where it is over."""

@@ -6,7 +6,7 @@ These run under the system role, over all tenants; replicas share the rows out b
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.entities import Experiment, Trial
@@ -98,13 +98,22 @@ async def is_any_left(connection: AsyncConnection) -> bool:
 
 
 async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> list[Overdue]:
-    """Return trials whose request closed before that time and which are not final yet."""
+    """Return trials whose request closed before that time and which are not final yet; those with checkpoints on their way are waited for."""
+    announced = func.coalesce(trial.c.ended_checkpoints, 0)
+    has_all = or_(
+        trial.c.settled_run > trial.c.ended_run,
+        and_(trial.c.settled_run == trial.c.ended_run, trial.c.settled_count >= announced),
+    )
+    is_uploading = and_(
+        trial.c.ended_run == func.greatest(trial.c.run, trial.c.closed_runs), announced > 0, ~has_all
+    )
     found = await connection.execute(
         select(trial.c.tenant, trial.c.id)
         .where(
             and_(
                 trial.c.closed_at < closed_before,
                 trial.c.state.not_in([state.value for state in TRIAL.final]),
+                func.coalesce(is_uploading, False).is_(False),
             )
         )
         .limit(_MOST)

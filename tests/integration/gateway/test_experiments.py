@@ -14,6 +14,7 @@ import pytest
 from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, derived_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command
+from shared.messages.checkpoints import CheckpointPage, CheckpointView, ListCheckpoints
 from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
 from tests.integration.gateway.seeding import make_tenant, trial_changed
 from tests.integration.servers import TestDatabase
@@ -86,6 +87,43 @@ async def test_a_late_older_state_of_a_trial_does_not_replace_a_newer_one(
 async def _shows(api: httpx.AsyncClient, trial: messages.TrialChanged) -> bool:
     answer = await api.get(f"/v1/trials/{trial.trial_id}")
     return answer.is_success and answer.json()["state"] == trial.state
+
+
+async def test_a_best_step_is_shown_with_what_became_of_its_checkpoint(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    made = await create(api)
+    trial = TrialId(derived_id(UUID(made["id"]), "trial", 0))
+    best = messages.BestTrial(trial_id=trial, trial_number=0, step=10, value=0.9)
+    await others.announce("searcher", DEFAULT_TENANT, changed(made, 2, best=best))
+
+    async def shown() -> Any:
+        found = (await api.get(f"/v1/experiments/{made['id']}")).json()["best"]
+        return found and found["checkpoint"]
+
+    async def is_shown(state: str | None) -> bool:
+        found = await shown()
+        return bool(found) and found["state"] == state
+
+    others.say(ListCheckpoints, CheckpointPage(checkpoints=()))
+    await eventually(lambda: is_shown(None))
+    views = [
+        CheckpointView.model_validate(
+            {
+                "checkpoint_id": derived_id(trial, "checkpoint", run), "trial_id": trial, "experiment_id": made["id"],
+                "run_number": run, "step": 10, "state": state, "size_bytes": 3, "files": (), "reason": reason,
+                "created_at": datetime.now(UTC),
+            }
+        )
+        for run, state, reason in ((2, "abandoned", "worker w7 is lost for good"), (1, "saved", None))
+    ]  # fmt: skip
+    others.say(ListCheckpoints, CheckpointPage(checkpoints=tuple(views[:1])))
+    await eventually(lambda: is_shown("abandoned"))
+    assert (await shown())["reason"] == "worker w7 is lost for good"
+    others.say(ListCheckpoints, CheckpointPage(checkpoints=tuple(views)))
+    await eventually(lambda: is_shown("saved"))
+    listed = (await api.get("/v1/experiments", params={"limit": 50})).json()["items"]
+    assert [one["best"]["checkpoint"] for one in listed if one["id"] == made["id"]] == [None]
 
 
 async def test_numbers_have_no_gap_and_no_double_under_concurrency(api: httpx.AsyncClient) -> None:

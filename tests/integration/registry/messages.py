@@ -36,6 +36,7 @@ def ended(
     ago_s: float = 0.0,
     *,
     forced: bool = False,
+    is_requeued: bool = False,
 ) -> RunEnded:
     return RunEnded(
         **_state(run, 2),
@@ -44,7 +45,7 @@ def ended(
         forced=forced,
         acknowledged=Signal.STOP if outcome == "stopped" else None,
         checkpoints=checkpoints,
-        next="closed",
+        next="requeued" if is_requeued else "closed",
     )
 
 

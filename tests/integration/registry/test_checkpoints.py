@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from muster.errors import Conflict, NotFound, Rejected
-from shared.ids import CheckpointId, derived_id, new_id
+from shared.ids import CheckpointId, new_id
 from shared.messages.checkpoints import (
     CommitCheckpoint,
     CommitMany,
@@ -22,7 +22,7 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
 from shared.objects import LEAST_PART_BYTES
-from tests.integration.registry.messages import ended, granted, report, wanted
+from tests.integration.registry.messages import ended, granted, report
 from tests.integration.registry.platform import Platform
 from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import (
@@ -258,22 +258,6 @@ async def test_a_forced_run_s_late_commit_is_refused_whatever_its_end_is_called(
     never_seen = await around.upload(run, CheckpointId(new_id(CLOCK)), 3, 30, manifest(FILES))
     assert (never_seen.files, never_seen.state) == ((), "abandoned")
     assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == kept
-
-
-async def test_what_was_announced_and_not_committed_is_abandoned_after_the_timeout(around: Platform) -> None:
-    run = around.scheduler.grant()
-    kept = await save(around, run, 1, 10)
-    announced = CheckpointId(new_id(CLOCK))
-    await around.upload(run, announced, 2, 20, manifest(FILES))
-    await around.publish("searcher", wanted(run, upload_timeout_s=5.0))
-    await around.publish("scheduler", ended(run, checkpoints=3, ago_s=4.0))
-    await eventually(lambda: happened(around, "abandoned", announced))
-    never_heard_of = derived_id(run.id, "checkpoint", 3)
-    await eventually(lambda: happened(around, "abandoned", never_heard_of))
-    abandoned = await around.emitted("checkpoint.abandoned", run_id=run.id)
-    assert sorted(event["number"] for event in abandoned) == [2, 3]
-    assert await events(around, "abandoned", kept) == 0
-    assert (await around.commit(run, announced)).state == "abandoned"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from uuid import uuid4
 import asyncpg
 
 from shared.ids import ExperimentId, RunId
+from shared.messages.checkpoints import UploadsDelayed
 from tests.integration.searcher.neighbours import (
     Neighbours,
     closed,
@@ -38,6 +39,45 @@ async def test_a_trial_whose_machine_died_after_its_exit_is_given_up_with_the_re
         trial = neighbours.heard.trials(experiment)[1]
         assert trial.state == "completed"
         assert "stored" in (trial.reason or "")
+
+
+async def test_a_checkpoint_on_its_way_is_waited_for_beyond_that_and_its_delay_is_told(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    hurried = {"MUSTER_SEARCHER__SETTLE_AFTER_S": "0.5", "MUSTER_SEARCHER__SETTLE_EVERY_S": "0.2"}
+    async with searcher(settings("searcher") | hurried):
+        experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
+        wish = (await wishes(neighbours, experiment, 1))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        await neighbours.publish(granted)
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        ended = run_ended(granted, 1)
+        await neighbours.publish(ended.model_copy(update={"checkpoints": 1}))
+        await neighbours.publish(closed(wish, "completed"))
+        delay = UploadsDelayed(
+            run_id=granted.run_id,
+            trial_id=wish.trial_id,
+            experiment_id=experiment,
+            run_number=1,
+            pending=1,
+            reason="the object store does not respond",
+        )
+        await neighbours.publish(delay)
+
+        def told() -> tuple[bool, str, str | None]:
+            found = neighbours.heard.trials(experiment)[1]
+            return found.finishing, found.state, found.reason
+
+        await eventually(lambda: told() == (True, "stopping", delay.reason))
+        # Other trials are given up meanwhile, after the same time.
+        other = await neighbours.submit(document({"name": "random", "max_trials": 1}))
+        next_wish = (await wishes(neighbours, other, 1))[0]
+        lost = run_granted(next_wish, RunId(uuid4()))
+        await neighbours.publish(lost)
+        await neighbours.publish(run_ended(lost, 7))
+        await neighbours.publish(closed(next_wish, "completed"))
+        await eventually(lambda: neighbours.heard.trials(other)[1].final)
+        assert told() == (True, "stopping", delay.reason)
 
 
 async def test_an_experiment_that_is_held_whenever_somebody_looks_is_told_all_the_same(

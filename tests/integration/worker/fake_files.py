@@ -51,7 +51,7 @@ class FakeFiles:
         sha256 = self.code.get(request.run_id)
         if sha256 is None:
             raise NotFound("the code")
-        size = len(self.store.objects[f"code/{sha256}"])
+        size = len(self.store.objects.get(f"code/{sha256}", b"lost"))
         return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store.url}/code/{sha256}")
 
     async def on_restore(self, ask: Ask, request: Restore) -> Restored:
@@ -71,6 +71,8 @@ class FakeFiles:
         return Restored(**told, files=tuple(files[first : first + 1]), next=following)
 
     async def on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
+        if request.given_up is not None:
+            return UploadLinks(files=(), state="abandoned", reason=request.given_up)
         if self.no_room is not None:
             return UploadLinks(files=(), state="abandoned", reason=self.no_room)
         if request.page is not None:

@@ -235,9 +235,22 @@ async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon,
     await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
-    assert ended.fault == "user"
+    assert ended.fault == "machine", "no user code has run"
     assert "without '..'" in (ended.reason or "")
     assert not list(tmp_path.rglob("evil"))
+
+
+async def test_code_that_the_store_has_lost_is_no_fault_of_the_user(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    code = platform.add_code(code_in(tmp_path, "print('never')"))
+    run = platform.allocation("lost code", code, ONE)
+    del platform.store.objects[f"code/{code}"]
+    await platform.desire("w1", run)
+    await eventually(lambda: state_of(platform, run) == "exited")
+    ended = platform.of("w1", run)
+    assert ended is not None and (ended.fault, ended.exit_code) == ("machine", None)
+    assert ended.reason == "the object store has no such object: it answered the download with status 404"
 
 
 async def test_verdicts_are_waited_for(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from services.scheduler.core.desired import agrees, desired_of
-from services.scheduler.core.liveness import Silence
+from services.scheduler.core.liveness import GONE_AFTER_S, Silence
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
@@ -124,6 +124,23 @@ def test_a_new_leader_expects_the_workers_it_has_read_of():
     silence.watch(A)
     assert beats(silence, 100.0, 104.0, echo=True) == []
     assert beats(silence, 104.25, 104.25, echo=True) == [A]
+
+
+def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not_count():
+    silence = Silence(0.0)
+    silence.miss(B)
+    silence.on_heard(A, 0.0)
+    assert beats(silence, 0.0, 10.0, echo=True) == [A]
+    beats(silence, 10.25, GONE_AFTER_S, echo=True)
+    assert silence.take_gone(GONE_AFTER_S) == []
+    silence.on_heard(A, GONE_AFTER_S)
+    back = 3 * GONE_AFTER_S
+    assert silence.take_gone(back) == [], "the leader did not hear itself"
+    silence.on_echo(back)
+    assert silence.take_gone(back) == []
+    beats(silence, back, 4 * GONE_AFTER_S + 10, echo=True)
+    assert silence.take_gone(4 * GONE_AFTER_S + 10) == [A, B]
+    assert silence.take_gone(4 * GONE_AFTER_S + 10) == []
 
 
 def test_no_echo_is_asked_for_while_heartbeats_come_in_time():

@@ -6,10 +6,11 @@ from datetime import timedelta
 import pytest
 
 from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.facts import Closed, Ended
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.facts import Closed, Ended, WorkerGone
 from services.scheduler.core.run import MAX_FRUITLESS, Exit
 from services.scheduler.core.run_states import RUN
-from services.scheduler.core.trial import REQUEST
+from services.scheduler.core.trial import REQUEST, back_off
 from services.scheduler.core.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
@@ -120,6 +121,7 @@ def test_machine_trouble_is_free_but_not_without_end():
     world = World()
     world.want(1)
     for attempt in range(MAX_FRUITLESS):
+        world.wait(back_off(attempt).total_seconds())
         world.worker("a", allocations=())
         assert world.cycle(), attempt
         world.silence("a")
@@ -127,15 +129,36 @@ def test_machine_trouble_is_free_but_not_without_end():
     assert world.trial(1).restarts == 0
 
 
+def test_uncharged_ends_back_off_and_the_last_one_names_the_cause():
+    world = World()
+    world.worker("a")
+    world.want(1)
+    waited: list[float] = []
+    for _ in range(MAX_FRUITLESS):
+        before = world.now
+        while not world.cycle():
+            assert explain(world.cluster, world.trial(1)).code == "waiting_to_retry"
+            world.wait(1)
+        waited.append((world.now - before).total_seconds())
+        world.exit(1, MACHINE._replace(reason="the object store has no such object"))
+    closed = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, Closed)]
+    assert waited == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert (world.trial(1).state, world.trial(1).restarts) == ("closed", 0)
+    assert [fact.reason for fact in closed] == [
+        "the object store has no such object; 10 times in a row without a new checkpoint or a higher step"
+    ]
+
+
 def test_progress_starts_the_count_of_fruitless_ends_again():
     world = World()
     world.want(1)
     for attempt in range(3 * MAX_FRUITLESS):
+        world.wait(60)
         world.worker("a", allocations=())
         world.cycle()
         step = attempt // 5
         world.exit(1, Exit(exit_code=None, is_machine_fault=True, step=step))
-    assert world.trial(1).state == "queued"
+    assert not world.trial(1).is_closed
 
 
 def test_a_lost_gang_frees_its_other_slots_only_when_they_are_really_free():
@@ -174,18 +197,30 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended():
     assert world.run(1).kill_rest
 
 
-def test_a_successor_waits_for_announced_checkpoints_or_the_timeout():
-    for settled, later, expected in ((2, 0, {1}), (1, 299, set()), (1, 300, {1})):
-        world = World()
-        world.worker("a")
-        world.want(1), world.cycle()
-        world.exit(1, Exit(exit_code=1, checkpoints=2))
-        assert world.cycle() == []
-        assert world.trial(1).state == "awaiting"
-        wishes.on_settled(world.cluster, world.run(1).id, world.now, settled)
-        wishes.on_tick(world.cluster, world.now + timedelta(seconds=later))
-        world.cycle()
-        assert world.running() == expected
+@pytest.mark.parametrize(("settled", "expected"), [(2, {1}), (1, set())])
+def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(settled, expected):
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    world.exit(1, Exit(exit_code=1, checkpoints=2))
+    assert world.cycle() == []
+    assert world.trial(1).state == "awaiting"
+    world.wait(24 * 3600)
+    assert world.cycle() == [], "no time that passes here gives a checkpoint up"
+    wishes.on_settled(world.cluster, world.run(1).id, world.now, settled)
+    world.cycle()
+    assert world.running() == expected
+
+
+def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_never():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.silence("a")
+    world.cluster.take_changes()
+    for name in ("a", "b"):
+        heard.on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes")
+    gone = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, WorkerGone)]
+    assert [fact.worker.id for fact in gone] == ["a"]
 
 
 def test_a_request_without_a_run_closes_once_with_what_was_wanted():

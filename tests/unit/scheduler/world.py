@@ -80,7 +80,6 @@ class World:
             needs=Needs(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
-            upload_timeout=timedelta(minutes=5),
         )
         self.places += 1
         wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now)  # type: ignore[arg-type]

@@ -130,6 +130,45 @@ def test_describe_shows_the_best(shell: Shell) -> None:
     assert "0.98 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [
+        ({"id": ID, "state": "saved"}, ""),
+        ({}, "; no checkpoint was made at this step"),
+        (
+            {"id": ID, "state": "abandoned", "reason": "worker w is lost"},
+            "; the checkpoint of this step is abandoned: worker w is lost",
+        ),
+        ({"id": ID, "state": "uploading"}, "; the checkpoint of this step is still being uploaded"),
+    ],
+)
+def test_describe_says_what_became_of_the_best_checkpoint(
+    shell: Shell, checkpoint: dict[str, str], said: str
+) -> None:
+    found = EXPERIMENT | {"best": EXPERIMENT["best"] | {"checkpoint": checkpoint}}  # type: ignore[operator]
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=found)
+    described = " ".join(shell("experiment", "describe", "31").out.split())
+    best = described.partition("best ")[2].partition(" queue")[0]
+    assert best == f"0.98 (trial 31.2, step 12){said}"
+
+
+def test_a_finishing_trial_is_shown_with_what_it_waits_for(shell: Shell) -> None:
+    why = "1 checkpoint is not stored yet: the object store does not respond"
+    late = TRIAL | {"state": "stopping", "finishing": True, "reason": why}
+    page = {"items": [TRIAL | {"number": 1}, late], "next_cursor": None}
+    shell.answers["GET /v1/experiments/31/trials"] = httpx.Response(200, json=page)
+    listed = shell("trial", "list", "31").out
+    assert "waits for" in listed and "finishing" in listed and "stopping" not in listed
+    empty = httpx.Response(200, json={"items": [], "next_cursor": None})
+    shell.answers |= {
+        "GET /v1/trials/31.2": httpx.Response(200, json=late),
+        "GET /v1/trials/31.2/runs": empty,
+        "GET /v1/trials/31.2/logs": empty,
+    }
+    described = " ".join(shell("trial", "describe", "31.2").out.split())
+    assert f"state finishing reason {why}" in described
+
+
 def test_code_is_listed_and_read_as_it_is(shell: Shell) -> None:
     file = {"path": "train\x1b[31m.py", "size_bytes": 2048, "sha256": "ab" * 32}
     code = {"sha256": "a" * 64, "size_bytes": 900, "unpacked_bytes": 2048, "files": [file]}

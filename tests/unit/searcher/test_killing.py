@@ -118,7 +118,7 @@ def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wai
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "completed", checkpoints=1)
-    assert world.trials[1].state == "stopping"
+    assert world.trials[1].state == "finishing"
     kill(world, 1)
     assert (world.trials[1].state, world.experiment.state) == ("completed", "completed")
 
@@ -129,21 +129,24 @@ def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() ->
     world.validate(1, 1, 0.5)
     world.close(1, "failed", checkpoints=1)
     world.turn(lambda turn: turn.cancel(Wanted.CANCEL))
-    assert (world.trials[1].state, world.experiment.state) == ("stopping", "stopping")
+    assert (world.trials[1].state, world.experiment.state) == ("finishing", "stopping")
     world.turn(lambda turn: turn.cancel(Wanted.KILL))
     assert (world.trials[1].state, world.experiment.state) == ("error", "cancelled")
 
 
-@pytest.mark.parametrize(("wanted", "state"), [(Wanted.CANCEL, "stopping"), (Wanted.KILL, "cancelled")])
+@pytest.mark.parametrize(
+    ("wanted", "states"),
+    [(Wanted.CANCEL, ("finishing", "stopping")), (Wanted.KILL, ("cancelled", "cancelled"))],
+)
 def test_a_queued_trial_whose_last_run_is_not_stored_yet_waits_when_cancelled_and_not_when_killed(
-    wanted: Literal[Wanted.CANCEL, Wanted.KILL], state: str
+    wanted: Literal[Wanted.CANCEL, Wanted.KILL], states: tuple[str, str]
 ) -> None:
     world = begun(SINGLE)
     world.grant(1)
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
     assert world.trials[1].state == "queued"
     world.turn(lambda turn: turn.cancel(wanted))
-    assert (world.trials[1].state, world.experiment.state) == (state, state)
+    assert (world.trials[1].state, world.experiment.state) == states
 
 
 def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
@@ -155,7 +158,7 @@ def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=False))
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("stopped", 1, None, NOW)))
     world.after(2).look()
-    assert world.trials[1].state == "stopping"
+    assert world.trials[1].state == "finishing"
     world.validate(1, 1, 0.5)
     assert (world.trials[1].state, world.experiment.best and world.experiment.best.value) == ("stopped", 0.5)
 

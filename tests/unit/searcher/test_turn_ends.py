@@ -1,6 +1,7 @@
 """How trials and searches end: what is waited for, what is not, and what it is called."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -19,19 +20,38 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 2, 1), is_requeued=False))
     closed = world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
     assert closed.wanted == (3,)
-    assert world.trials[1].state == "stopping"
+    assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
+    assert world.trials[1].reason == "not all validations and checkpoints of its last run are stored yet"
     world.turn(lambda turn: turn.on_validation(Result(1, 1, 2, 2, {"loss": 0.4})))
-    assert world.trials[1].state == "stopping"
+    late = "1 checkpoint is not stored yet: the object store does not respond"
+    world.turn(lambda turn: turn.on_delayed(1, 1, late))
+    assert (world.trials[1].state, world.trials[1].reason) == ("finishing", late)
+    world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, settles=False)))
+    assert world.trials[1].state == "finishing", "one that was counted before"
     world.turn(lambda turn: turn.on_checkpoint(1, CHECKPOINT))
-    assert world.trials[1].state == "completed"
+    assert (world.trials[1].state, world.trials[1].reason) == ("completed", None)
+    world.turn(lambda turn: turn.on_delayed(1, 1, late))
+    assert world.trials[1].reason is None
     assert world.trials[1].best and world.trials[1].best.value == 0.4
+
+
+def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 1), is_requeued=False))
+    world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
+    world.turn(lambda turn: turn.cancel(Wanted.CANCEL))
+    assert world.trials[1].state == "finishing"
+    world.turn(lambda turn: turn.cancel(Wanted.KILL))
+    assert world.trials[1].state == "completed"
+    assert world.trials[1].reason == "not everything that its last run announced was stored"
 
 
 def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
-    assert world.trials[1].state == "stopping"
+    assert world.trials[1].state == "finishing"
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 0), is_requeued=False))
     assert world.trials[1].state == "completed"
 

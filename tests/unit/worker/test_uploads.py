@@ -1,11 +1,15 @@
-"""How a checkpoint is announced, however many files it has."""
+"""How a checkpoint is announced, however many files it has, and how a worker says that it will not come."""
 
+import asyncio
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from muster.errors import MusterError, NotFound, Transient
 from shared.ids import CheckpointId, RunId, WorkerId
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.files import FileEntry
-from worker.files.upload import PAGE_BYTES, Announced, announcements_of
+from worker.files.upload import PAGE_BYTES, Announced, UploadEvents, Uploads, announcements_of
 
 FEW, MANY = 3, 1_000
 
@@ -41,3 +45,50 @@ def test_few_files_are_announced_as_ever() -> None:
     assert (len(only.files), only.parts, only.page) == (FEW, ("w1", "w2"), None)
     [empty] = announcements_of(_announced(0))
     assert empty.files == () and empty.page is None
+
+
+@dataclass
+class Registry:
+    """Answers as it is told to; `heard` is what it was sent."""
+
+    fails: list[MusterError] = field(default_factory=list)
+    heard: list[Upload] = field(default_factory=list)
+
+    async def announce(self, upload: Upload) -> UploadLinks:
+        if self.fails:
+            raise self.fails.pop(0)
+        self.heard.append(upload)
+        return UploadLinks(
+            files=(), state="abandoned" if upload.given_up else "uploading", reason=upload.given_up
+        )
+
+    async def commit(self, commit: CommitCheckpoint) -> Committed:
+        return Committed(state="saved")
+
+
+async def _settled(directory: Path, registry: Registry, files: Path) -> Announced:
+    """What becomes of a checkpoint in `files`."""
+    found: asyncio.Future[Announced] = asyncio.get_running_loop().create_future()
+
+    async def put(*_: object) -> None:
+        return None
+
+    uploads = Uploads(directory, registry, UploadEvents(put, put, lambda: None, found.set_result))
+    uploads.add(_announced(0).model_copy(update={"parts": (), "files": None, "directory": files}))
+    running = asyncio.create_task(uploads.run())
+    try:
+        return await found
+    finally:
+        running.cancel()
+
+
+async def test_a_worker_that_cannot_upload_tells_the_registry_why(tmp_path: Path) -> None:
+    registry = Registry(fails=[Transient("the registry is away", 0.01)])
+    settled = await _settled(tmp_path, registry, tmp_path / "gone")
+    assert settled.state == "abandoned" and "holds no file" in (settled.reason or "")
+    assert [(one.number, one.given_up) for one in registry.heard] == [(1, settled.reason)]
+
+
+async def test_a_notice_that_the_registry_refuses_is_not_repeated(tmp_path: Path) -> None:
+    settled = await _settled(tmp_path, Registry(fails=[NotFound("run 7")]), tmp_path / "gone")
+    assert settled.state == "abandoned"

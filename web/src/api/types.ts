@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type Me = Schemas["Me"];
 export type Experiment = Schemas["Experiment"];
+export type BestCheckpoint = Schemas["BestCheckpoint"];
 export type ExperimentDetail = Schemas["ExperimentDetail"];
 export type ExperimentPage = Schemas["ExperimentPage"];
 export type Trial = Schemas["Trial"];

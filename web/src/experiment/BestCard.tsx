@@ -19,7 +19,7 @@ export function BestCard({ experiment, best }: { experiment: ExperimentDetail; b
     <Card className={css.chartCard}>
       <div className={css.chartHead}>
         <h2>Best trial</h2>
-        {data && <State state={data.state} quiet />}
+        {data && <State state={data.finishing ? "finishing" : data.state} quiet />}
       </div>
       {best && !data ? (
         <Loading rows={4} label="loading the best trial" />

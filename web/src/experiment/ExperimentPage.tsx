@@ -55,7 +55,7 @@ export default function ExperimentPage() {
 }
 
 function countOf({ trials }: ExperimentDetail): number {
-  return trials.queued + trials.running + trials.parked + trials.stopping + trials.completed + trials.stopped + trials.error + trials.cancelled + trials.invalid;
+  return trials.queued + trials.running + trials.parked + trials.stopping + trials.finishing + trials.completed + trials.stopped + trials.error + trials.cancelled + trials.invalid;
 }
 
 function Aside({ experiment }: { experiment: ExperimentDetail }) {

@@ -7,13 +7,14 @@ import { Card, Figure } from "@/parts/Page";
 import { Progress } from "@/parts/Progress";
 import { Elapsed, Time } from "@/parts/Time";
 import { usageQuery } from "@/training/queries";
-import type { Best } from "./best";
+import { type Best, checkpointNote } from "./best";
 import css from "./Experiment.module.css";
 
 /** The experiment in five figures. */
 export function Figures({ experiment, best }: { experiment: ExperimentDetail; best: Best | null }) {
   const { trials, metric, smaller_is_better } = experiment;
   const done = trials.completed + trials.stopped;
+  const lacking = checkpointNote(best);
   return (
     <Card className={css.figures}>
       <dl>
@@ -21,10 +22,13 @@ export function Figures({ experiment, best }: { experiment: ExperimentDetail; be
           label={`Best ${metric ?? ""}`}
           note={
             best && (
-              <Link className={css.link} to="/trials/$trial" params={{ trial: `${experiment.number}.${best.trial_number}` }}>
-                trial {experiment.number}.{best.trial_number}
-                {best.step !== null && `, step ${formatNumber(best.step)}`}
-              </Link>
+              <>
+                <Link className={css.link} to="/trials/$trial" params={{ trial: `${experiment.number}.${best.trial_number}` }}>
+                  trial {experiment.number}.{best.trial_number}
+                  {best.step !== null && `, step ${formatNumber(best.step)}`}
+                </Link>
+                {lacking && <span className={css.lacking}>{lacking}</span>}
+              </>
             )
           }
         >
@@ -51,6 +55,7 @@ function said(trials: ExperimentDetail["trials"]): string {
     trials.running && `${trials.running} running`,
     trials.queued && `${trials.queued} queued`,
     trials.parked && `${trials.parked} parked`,
+    trials.finishing && `${trials.finishing} finishing`,
     trials.error && `${trials.error} failed`,
     trials.invalid && `${trials.invalid} invalid`,
   ].filter(Boolean);

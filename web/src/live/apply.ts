@@ -61,14 +61,19 @@ function standingIn({ entity: id, resource }: LiveEvent): Standing {
 /** Null where there is none, or where its value is no finite number. */
 function bestIn(told: unknown): Experiment["best"] {
   const { trial_id, ...best } = (told ?? {}) as Experiment["best"] & { trial_id?: string };
-  return trial_id !== undefined && Number.isFinite(best.value) ? { ...best, trial: trial_id } : null;
+  return trial_id !== undefined && Number.isFinite(best.value) ? { ...best, trial: trial_id, checkpoint: null } : null;
+}
+
+/** The newer best; of the same step it keeps what was known of its checkpoint, of which events tell nothing. */
+function bestAfter(next: Experiment["best"], before: Experiment["best"]): Experiment["best"] {
+  return next && before && next.trial === before.trial && next.step === before.step ? { ...next, checkpoint: before.checkpoint } : next;
 }
 
 /** The experiment as it is by the news; the same one where they tell nothing newer of it. */
 function renewed<Known extends Experiment>(known: Known, { states, labels }: News): Known {
   const state = states.get(known.id);
   const words = labels.get(known.id);
-  const next = state !== undefined && state.version > known.version ? { ...known, ...state } : known;
+  const next = state !== undefined && state.version > known.version ? { ...known, ...state, best: bestAfter(state.best, known.best) } : known;
   return words === undefined ? next : { ...next, labels: words };
 }
 

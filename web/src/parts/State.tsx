@@ -9,6 +9,7 @@ const TONES: Record<string, Tone> = {
   starting: "active",
   granted: "active",
   stopping: "warn",
+  finishing: "active",
   paused: "warn",
   parked: "warn",
   draining: "warn",
@@ -33,7 +34,7 @@ const TONES: Record<string, Tone> = {
   corrupt: "bad",
   warning: "warn",
 };
-const MOVES = new Set(["active", "running", "training", "starting", "stopping", "launching", "joining", "terminating"]);
+const MOVES = new Set(["active", "running", "training", "starting", "stopping", "finishing", "launching", "joining", "terminating"]);
 
 /** The tone of a state, for whatever else is coloured by it. */
 export function toneOf(state: string): Tone {

@@ -15,7 +15,7 @@ export function About({ trial }: { trial: Trial }) {
   const isWaiting = trial.state === "queued" || trial.state === "parked";
   return (
     <>
-      {trial.reason && <div className={css.reason}>{trial.reason}</div>}
+      {trial.reason && <div className={trial.finishing ? css.finishing : css.reason}>{trial.reason}</div>}
       {isWaiting && <Waiting trial={trial} />}
       <WaitingUploads trial={trial} />
       <Card className={css.about}>

@@ -42,7 +42,7 @@ export default function TrialPage() {
       show={(trial) => ({
         title: <Title trial={trial} />,
         name: `Trial ${trial.experiment_number}.${trial.number}`,
-        aside: <State state={trial.state} />,
+        aside: <State state={trial.finishing ? "finishing" : trial.state} />,
         actions: (
           <>
             <Button icon="compare" onClick={() => void navigate({ href: `/compare?trials=${trial.experiment_number}.${trial.number}` })}>

@@ -589,7 +589,7 @@ class BegunSignIn(_message.Message):
     def __init__(self, url: _Optional[str] = ..., ticket: _Optional[str] = ..., state: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Best(_message.Message):
-    __slots__ = ("trial", "trial_number", "step", "value", "others")
+    __slots__ = ("trial", "trial_number", "step", "value", "others", "checkpoint")
     class OthersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -602,12 +602,24 @@ class Best(_message.Message):
     STEP_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     trial: str
     trial_number: int
     step: int
     value: float
     others: _containers.ScalarMap[str, float]
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    checkpoint: BestCheckpoint
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ..., checkpoint: _Optional[_Union[BestCheckpoint, _Mapping]] = ...) -> None: ...
+
+class BestCheckpoint(_message.Message):
+    __slots__ = ("id", "state", "reason")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    state: CheckpointState
+    reason: str
+    def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BulkItem(_message.Message):
     __slots__ = ("experiment", "number", "state", "operation", "code", "message")
@@ -1788,7 +1800,7 @@ class ExperimentSelection(_message.Message):
     def __init__(self, count: _Optional[int] = ..., sample: _Optional[_Iterable[_Union[Experiment, _Mapping]]] = ..., selection: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ExperimentTrialCounts(_message.Message):
-    __slots__ = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "invalid", "planned")
+    __slots__ = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "invalid", "planned", "finishing")
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     PARKED_FIELD_NUMBER: _ClassVar[int]
@@ -1799,6 +1811,7 @@ class ExperimentTrialCounts(_message.Message):
     CANCELLED_FIELD_NUMBER: _ClassVar[int]
     INVALID_FIELD_NUMBER: _ClassVar[int]
     PLANNED_FIELD_NUMBER: _ClassVar[int]
+    FINISHING_FIELD_NUMBER: _ClassVar[int]
     queued: int
     running: int
     parked: int
@@ -1809,7 +1822,8 @@ class ExperimentTrialCounts(_message.Message):
     cancelled: int
     invalid: int
     planned: int
-    def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., invalid: _Optional[int] = ..., planned: _Optional[int] = ...) -> None: ...
+    finishing: int
+    def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., invalid: _Optional[int] = ..., planned: _Optional[int] = ..., finishing: _Optional[int] = ...) -> None: ...
 
 class Explanation(_message.Message):
     __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out", "expected_start")
@@ -4589,13 +4603,14 @@ class TokenSignInRequest(_message.Message):
     def __init__(self, token: _Optional[str] = ...) -> None: ...
 
 class Trial(_message.Message):
-    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
+    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "finishing", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     INVALID_FIELD_NUMBER: _ClassVar[int]
+    FINISHING_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -4617,6 +4632,7 @@ class Trial(_message.Message):
     number: int
     state: TrialState
     invalid: bool
+    finishing: bool
     reason: str
     hyperparameters: _struct_pb2.Struct
     seed: int
@@ -4632,7 +4648,7 @@ class Trial(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., finishing: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class TrialMediaRequest(_message.Message):
     __slots__ = ("trial", "media")

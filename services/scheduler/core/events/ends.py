@@ -10,7 +10,7 @@ from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Ending, Exit, Run, combined, judge_exit, judge_loss
 from services.scheduler.core.run_states import RUN, RunTrigger
 from services.scheduler.core.slots import SlotCount
-from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
+from services.scheduler.core.trial import Awaited, RequestTrigger, Trial, back_off
 from shared.ids import WorkerId
 from shared.tuples import changed
 
@@ -99,12 +99,12 @@ def _end(
         ending = ending._replace(reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
-        awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
-        trial = changed(trial, awaited=awaited)
+        trial = changed(trial, awaited=Awaited(run.id, run.announced or 0))
     if ending.closes is not None:
         trial = trial.moved(RequestTrigger.CLOSED, now)
     else:
-        trial = trial.moved(RequestTrigger.AWAITED if trial.awaited else RequestTrigger.REQUEUED, now)
+        waits = trial.awaited or trial.not_before
+        trial = trial.moved(RequestTrigger.AWAITED if waits else RequestTrigger.REQUEUED, now)
     cluster.put_trial(trial)
     cluster.tell(Ended(run, trial, ending, exited))
     if ending.closes is not None:
@@ -123,6 +123,7 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     gave_way = ending.outcome == "preempted" and not is_resized
     is_deaf = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
+    delay = back_off(fruitless) if ending.counts_as_fruitless and not has_progress else None
     return changed(
         trial,
         restarts=trial.restarts + ending.charged,
@@ -132,4 +133,5 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
         ignores_signals=trial.ignores_signals or is_deaf,
         best_step=max(trial.best_step, run.step),
         awaited=None,
+        not_before=run.ended_at + delay if run.ended_at and delay else None,
     )

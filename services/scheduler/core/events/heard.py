@@ -8,7 +8,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic import forming
 from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.events import draining, ends, stops
-from services.scheduler.core.facts import WorkerDown
+from services.scheduler.core.facts import WorkerDown, WorkerGone
 from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.run_states import RUN, RunTrigger
@@ -19,6 +19,7 @@ from shared.messages.allocations import Leaving, Measured
 from shared.messages.specs import Signal, SlotKind
 from shared.tuples import changed
 
+REMOVED = "its instance is gone"
 VANISHED = "the worker no longer knows the run"
 
 
@@ -120,9 +121,17 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
     if worker is None or worker.liveness is Liveness.GONE:
         return
     if worker.liveness is not Liveness.LOST:
-        on_silent(cluster, worker_id, "its instance is gone", now)
+        on_silent(cluster, worker_id, REMOVED, now)
     worker.clear()
     _move(cluster, worker, LivenessTrigger.REMOVED)
+    cluster.tell(WorkerGone(worker, REMOVED))
+
+
+def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> None:
+    """A worker that was given up long ago has not been heard since: nothing that only it holds is waited for any more."""
+    worker = cluster.workers.get(worker_id)
+    if worker is not None and worker.liveness is Liveness.LOST:
+        cluster.tell(WorkerGone(worker, reason))
 
 
 def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:

@@ -37,7 +37,7 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
         return
     if trial is None or trial.is_closed:
         trial = open_request(trial, wish, place, now)
-        trial = _await_uploads(cluster, trial, now)
+        trial = _await_uploads(cluster, trial)
     else:
         trial = wished(trial, wish)
     if trial.state is RequestState.RUNNING:
@@ -89,13 +89,13 @@ def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1)
     cluster.put_run(changed(run, settled=run.settled + settled), lazily=True)
     trial = cluster.trials.get(run.trial)
     if trial and trial.awaited and trial.awaited.run == run_id:
-        _admit_when_settled(cluster, trial, now)
+        _admit_when_due(cluster, trial, now)
 
 
 def on_tick(cluster: Cluster, now: datetime) -> None:
-    """Requests that have waited for uploads as long as they may wait no longer."""
+    """Requests whose back-off is over wait no longer."""
     for trial_id in list(cluster.awaiting):
-        _admit_when_settled(cluster, cluster.trials[trial_id], now)
+        _admit_when_due(cluster, cluster.trials[trial_id], now)
 
 
 def close(cluster: Cluster, trial: Trial, now: datetime) -> None:
@@ -106,21 +106,27 @@ def close(cluster: Cluster, trial: Trial, now: datetime) -> None:
     cluster.tell(Closed(trial, outcome))
 
 
-def is_settled(cluster: Cluster, awaited: Awaited, now: datetime) -> bool:
-    """Whether nothing more is to be waited for."""
+def is_settled(cluster: Cluster, awaited: Awaited) -> bool:
+    """Whether nothing more is to be waited for. A run that has left memory was settled: others stay (`Cycle.forget_old`)."""
     run = cluster.runs.get(awaited.run)
-    return run is None or run.settled >= awaited.announced or awaited.until <= now
+    return run is None or run.settled >= awaited.announced
 
 
-def _admit_when_settled(cluster: Cluster, trial: Trial, now: datetime) -> None:
-    if trial.awaited and is_settled(cluster, trial.awaited, now):
-        cluster.put_trial(trial.moved(RequestTrigger.SETTLED, awaited=None))
+def _admit_when_due(cluster: Cluster, trial: Trial, now: datetime) -> None:
+    if trial.awaited and is_settled(cluster, trial.awaited):
+        trial = changed(trial, awaited=None)
+    if trial.not_before is not None and trial.not_before <= now:
+        trial = changed(trial, not_before=None)
+    if trial.state is RequestState.AWAITING and trial.awaited is None and trial.not_before is None:
+        trial = trial.moved(RequestTrigger.SETTLED)
+    if trial is not cluster.trials[trial.id]:
+        cluster.put_trial(trial)
 
 
-def _await_uploads(cluster: Cluster, trial: Trial, now: datetime) -> Trial:
+def _await_uploads(cluster: Cluster, trial: Trial) -> Trial:
     if trial.awaited is None:
         return trial
-    if is_settled(cluster, trial.awaited, now):
+    if is_settled(cluster, trial.awaited):
         return changed(trial, awaited=None)
     return trial.moved(RequestTrigger.AWAITED)
 

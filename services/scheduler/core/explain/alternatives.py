@@ -49,7 +49,7 @@ def alternatives(cluster: Cluster, name: TrialId, reason: Reason) -> Steps:
     Args:
         reason: what it waits for: what cannot help is not tried.
     """
-    if reason in ("uploads", "preempting"):
+    if reason in ("uploads", "back_off", "preempting"):
         return
     for search in _SEARCHES:
         trial = cluster.trials.get(name)

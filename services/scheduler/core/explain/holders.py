@@ -62,5 +62,5 @@ def _charges(pool: Pool, leaf: Node, reason: Reason) -> Iterator[tuple[RunId, Ch
             yield from ((run, charge) for run, charge in holding if charge.is_leaving)
         case "slots":
             yield from holding
-        case "uploads" | "beyond_pool":
+        case "uploads" | "back_off" | "beyond_pool":
             return

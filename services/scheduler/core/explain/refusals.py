@@ -8,7 +8,7 @@ from services.scheduler.core.decisions import Reason
 from services.scheduler.core.explain.places import ahead
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.fit import reach_of
-from services.scheduler.core.queue import ask_of
+from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import stored
@@ -48,7 +48,7 @@ def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> 
     """What a waiting request waits for, as things stand. `reason` is what the last plan said of it."""
     cluster.refresh()
     if trial.state is RequestState.AWAITING:
-        return "uploads"
+        return "uploads" if trial.awaited else "back_off"
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     limit = limit_of(leaf, needs.least) if leaf else None
@@ -70,6 +70,13 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: in
             return Refusal(
                 "waiting_for_uploads",
                 f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
+                facts,
+            )
+        case "back_off":
+            return Refusal(
+                "waiting_to_retry",
+                f"{_count(trial.fruitless, 'run')} in a row ended without progress, at no fault of its code; it is tried again in"
+                f" {facts.get('retry_in_s', 0)} s",
                 facts,
             )
         case (
@@ -258,6 +265,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
+    if trial.not_before:
+        facts["retry_in_s"] = max(0, -(-(milliseconds(trial.not_before) - cluster.now_ms) // 1000))
     return facts
 
 

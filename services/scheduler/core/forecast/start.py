@@ -57,7 +57,7 @@ def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.G
         leaf is None
         or trial.id not in pool.queue
         or not needs.min_slots
-        or reason in ("uploads", "beyond_pool")
+        or reason in ("uploads", "back_off", "beyond_pool")
     ):
         return None
     futures = _Futures(cluster, pool, chance)

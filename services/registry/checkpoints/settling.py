@@ -1,0 +1,127 @@
+"""The loop that settles ended runs: what they announced is saved, given up, or still waited for with a reason. See `core/settling`.
+
+Replicas may run it side by side: each run is judged again under its trial's lock.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from services.registry import fences
+from services.registry.checkpoints.commits import STALE
+from services.registry.core.checkpoint import Trigger
+from services.registry.core.settling import Decision, Open, Wait, judge_open
+from services.registry.links import INCOMING
+from services.registry.store import checkpoints, collection, pending, trials
+from services.registry.store.pending import PendingRun
+from shared.bus import Unit, Units
+from shared.errors import MusterError
+from shared.ids import ExperimentId, RunId, TenantId, TrialId, derived_id
+from shared.messages.checkpoints import UploadsDelayed
+from shared.objects import ObjectStore
+
+AT_ONCE = 2000
+PROBE_S = 5.0
+_PROBED = f"{INCOMING}probe"
+"""No such object is ever there: that the store says so is all that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """Judges ended runs that are not settled."""
+
+    units: Units
+    objects: ObjectStore
+
+    async def settle(self) -> None:
+        """Settle what can be, give up what will not come, and tell why the rest is not stored yet."""
+        async with self.units.system() as unit:
+            found = await pending.load_pending(unit.connection, AT_ONCE)
+            waiting = [run for run in found if not run.is_over]
+            opened = await pending.load_open(unit.connection, waiting) if waiting else {}
+            names = {name for each in opened.values() for one in each for name in one.workers}
+            away = await pending.load_away(unit.connection, names) if names else {}
+        for run in found:
+            if run.is_over:
+                async with self.units.tenant(TenantId(run.tenant)) as unit:
+                    await _close(unit, run)
+        if waiting:
+            look = _Look(await self._responds(), away)
+            for run in waiting:
+                await self._look_at(run, opened[run.id], look)
+
+    async def _look_at(self, run: PendingRun, known: Sequence[Open], look: "_Look") -> None:
+        """Judge without a lock first: most looks find nothing new."""
+        async with self.units.tenant(TenantId(run.tenant)) as unit:
+            wait = run.wait.after(unit.now, is_waited_for=run.is_waited_for, responds=look.responds)
+            decision = look.judge(run, known, wait)
+            if not decision.abandoned and (decision.delayed, wait) == (run.delayed, run.wait):
+                return
+            await trials.lock_trial(unit.connection, run.trial)
+            decision = look.judge(run, (await pending.load_open(unit.connection, [run]))[run.id], wait)
+            for number, reason in sorted(decision.abandoned.items()):
+                await _abandon(unit, run, number, reason)
+            await pending.save_wait(unit.connection, run.id, wait, decision.delayed)
+            if decision.delayed is not None and decision.delayed != run.delayed:
+                unit.emit(_delayed(run, len(known) - len(decision.abandoned), decision.delayed))
+
+    async def _responds(self) -> bool:
+        """Whether the store answers now."""
+        try:
+            async with asyncio.timeout(PROBE_S):
+                await self.objects.stat(_PROBED)
+        except (MusterError, OSError, TimeoutError):
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one round saw of the store and of the workers that are not heard."""
+
+    responds: bool
+    away: Mapping[str, str]
+
+    def judge(self, run: PendingRun, known: Sequence[Open], wait: Wait) -> Decision:
+        gone = {name for name, state in self.away.items() if state == "gone"}
+        silent = set(self.away) - gone
+        return judge_open(known, wait, run.limit, gone=gone, silent=silent, responds=self.responds)
+
+
+async def _close(unit: Unit, run: PendingRun) -> None:
+    """Settle a run of which nothing more can be committed; what was never heard of is given up too."""
+    await trials.lock_trial(unit.connection, run.trial)
+    for one in (await pending.load_open(unit.connection, [run]))[run.id]:
+        await _abandon(unit, run, one.number, STALE)
+    await collection.save_settled(unit.connection, run.id)
+
+
+async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> None:
+    """Give up one checkpoint of a locked trial; it is made known first if nothing of it was ever heard."""
+    checkpoint = derived_id(run.id, "checkpoint", number)
+    row = {
+        "id": checkpoint,
+        "tenant": run.tenant,
+        "experiment": run.experiment,
+        "trial": run.trial,
+        "run": run.id,
+        "run_number": run.number,
+        "token": run.token,
+        "number": number,
+        "step": 0,
+        "created_at": unit.now,
+        "changed_at": unit.now,
+    }
+    await checkpoints.insert_checkpoint(unit.connection, row)
+    await fences.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, unit.now, number)
+
+
+def _delayed(run: PendingRun, count: int, reason: str) -> UploadsDelayed:
+    return UploadsDelayed(
+        run_id=RunId(run.id),
+        trial_id=TrialId(run.trial),
+        experiment_id=ExperimentId(run.experiment),
+        run_number=run.number,
+        pending=count,
+        reason=reason,
+    )

@@ -1,0 +1,96 @@
+"""Which announced checkpoints of an ended run are given up, and what the others wait for. Pure.
+
+A checkpoint is given up when a worker that still has to send some of it is lost for good, or when the trial's next run has waited for
+it for `upload_timeout` while the store responded. Time alone gives up nothing.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+LONGEST_ROUND = timedelta(seconds=60)
+"""Two looks further apart than this say nothing of the time between them: the registry or its database was away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An announced checkpoint that is neither saved nor given up; `workers` still have to send some of it."""
+
+    number: int
+    workers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long the trial's next run has waited for the uploads of this one while the store responded.
+
+    Attributes:
+        responsive: The time that counts.
+        seen_at: When the store was last seen to respond while the next run waited; None: it did not then, or nobody waited.
+    """
+
+    responsive: timedelta = timedelta()
+    seen_at: datetime | None = None
+
+    def after(self, now: datetime, *, is_waited_for: bool, responds: bool) -> "Wait":
+        """Return the wait after a look at the store. Time counts between two looks that both found it responding."""
+        if not (is_waited_for and responds):
+            return Wait(self.responsive)
+        passed = now - self.seen_at if self.seen_at is not None else timedelta()
+        counts = timedelta() < passed <= LONGEST_ROUND
+        return Wait(self.responsive + passed if counts else self.responsive, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a run's open checkpoints: `abandoned` by number with the reason; `delayed`: why the others are not stored yet."""
+
+    abandoned: dict[int, str]
+    delayed: str | None
+
+
+def judge_open(
+    checkpoints: Sequence[Open],
+    wait: Wait,
+    limit: timedelta,
+    *,
+    gone: Collection[str],
+    silent: Collection[str],
+    responds: bool,
+) -> Decision:
+    """Decide on the open checkpoints of a run that has ended in an orderly way.
+
+    Args:
+        limit: The experiment's `upload_timeout`.
+        gone: Workers that are lost for good.
+        silent: Workers that are not heard and may come back.
+    """
+    if wait.responsive >= limit:
+        said = f"the trial's next run waited {limit.total_seconds():g} s for it while the object store responded (upload_timeout)"
+        return Decision({one.number: said for one in checkpoints}, None)
+    abandoned: dict[int, str] = {}
+    for one in checkpoints:
+        lost = sorted(set(one.workers) & set(gone))
+        if lost:
+            abandoned[one.number] = f"worker {', '.join(lost)} is lost for good, and had not uploaded it"
+    left = [one for one in checkpoints if one.number not in abandoned]
+    return Decision(abandoned, _describe(left, silent, responds) if left else None)
+
+
+def _describe(left: Sequence[Open], silent: Collection[str], responds: bool) -> str:
+    count = "1 checkpoint is" if len(left) == 1 else f"{len(left)} checkpoints are"
+    workers = sorted({worker for one in left for worker in one.workers})
+    away = [worker for worker in workers if worker in silent]
+    if not responds:
+        why = "the object store does not respond"
+    elif away:
+        why = f"{_named(away)} {'is' if len(away) == 1 else 'are'} not heard"
+    elif workers:
+        why = f"{_named(workers)} still {'has' if len(workers) == 1 else 'have'} to upload"
+    else:
+        why = "the upload is under way"
+    return f"{count} not stored yet: {why}"
+
+
+def _named(workers: Sequence[str]) -> str:
+    return f"worker{'' if len(workers) == 1 else 's'} {', '.join(workers)}"
