@@ -11,9 +11,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.rulings.rules import rules_of
 from services.scheduler.store.policies import load_pools
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.messages.pools import PoolRules
 from shared.settings import PostgresSettings
+from shared.upgrading import migrate
 from tests.integration.servers import Servers
 from tests.support.policies import plain_rules
 

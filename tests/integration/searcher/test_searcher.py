@@ -223,7 +223,7 @@ async def test_a_trial_waits_for_what_it_announced(service: object, neighbours: 
     await neighbours.publish(granted)
     await neighbours.publish(run_ended(granted, 1))
     await neighbours.publish(closed(wish, "completed"))
-    await eventually(lambda: neighbours.heard.trials(experiment)[1].state == "finishing")
+    await eventually(lambda: neighbours.heard.trials(experiment)[1].finishing)
     await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.25))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.best is not None

@@ -109,10 +109,10 @@ def test_a_failing_check_makes_it_unready(start: Start) -> None:
 
 def test_a_service_counts_as_started_while_a_dependency_is_away(start: Start, tmp_path: Path) -> None:
     """The supervisor restarts what does not start; that would not bring a dependency back."""
-    service = Service(Home(tmp_path), "searcher", port_of(start("unready")), {})
+    service = Service(Home(tmp_path), "searcher", port_of(start("unready")), dict)
     assert service.ready()
     (absent,) = free_ports(1)
-    assert not Service(Home(tmp_path), "searcher", absent, {}).ready()
+    assert not Service(Home(tmp_path), "searcher", absent, dict).ready()
 
 
 def test_metrics_stay_behind_the_token(start: Start) -> None:

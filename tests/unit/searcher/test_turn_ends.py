@@ -29,10 +29,12 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, settles=False)))
     assert world.trials[1].state == "finishing", "one that was counted before"
     world.turn(lambda turn: turn.on_checkpoint(1, CHECKPOINT))
-    assert (world.trials[1].state, world.trials[1].reason) == ("completed", None)
+    ended = world.trials[1]
+    assert (ended.state, ended.reason) == ("completed", None)
     world.turn(lambda turn: turn.on_delayed(1, 1, late))
-    assert world.trials[1].reason is None
-    assert world.trials[1].best and world.trials[1].best.value == 0.4
+    after = world.trials[1]
+    assert after.reason is None
+    assert after.best and after.best.value == 0.4
 
 
 def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:

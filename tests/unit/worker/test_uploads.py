@@ -7,9 +7,17 @@ from uuid import UUID
 
 from muster.errors import MusterError, NotFound, Transient
 from shared.ids import CheckpointId, RunId, WorkerId
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
 from shared.messages.files import FileEntry
-from worker.files.upload import PAGE_BYTES, Announced, UploadEvents, Uploads, announcements_of
+from worker.files.upload import PAGE_BYTES, Announced, UploadEvents, announcements_of
+from worker.files.uploads import Uploads
 
 FEW, MANY = 3, 1_000
 
@@ -65,6 +73,12 @@ class Registry:
     async def commit(self, commit: CommitCheckpoint) -> Committed:
         return Committed(state="saved")
 
+    async def announce_many(self, request: UploadMany) -> list[UploadLinks]:
+        return [await self.announce(one) for one in request.uploads]
+
+    async def commit_many(self, request: CommitMany) -> list[Committed]:
+        return [await self.commit(one) for one in request.commits]
+
 
 async def _settled(directory: Path, registry: Registry, files: Path) -> Announced:
     """What becomes of a checkpoint in `files`."""
@@ -73,7 +87,9 @@ async def _settled(directory: Path, registry: Registry, files: Path) -> Announce
     async def put(*_: object) -> None:
         return None
 
-    uploads = Uploads(directory, registry, UploadEvents(put, put, lambda: None, found.set_result))
+    uploads = Uploads(
+        directory, registry, UploadEvents(put, put, lambda: None, found.set_result, lambda *_: None)
+    )
     uploads.add(_announced(0).model_copy(update={"parts": (), "files": None, "directory": files}))
     running = asyncio.create_task(uploads.run())
     try:

@@ -6,7 +6,8 @@ revision = "searcher_0015"
 down_revision = "searcher_0014"
 branch_labels = None
 depends_on = None
-compatible_from = "searcher_0014"
+# Earlier releases do not know the state "finishing".
+compatible_from = "searcher_0015"
 
 
 def upgrade() -> None:
