@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from muster.errors import MusterError
+import structlog
+
+from muster.errors import MusterError, Transient
 from shared.messages.checkpoints import (
     MOST_AT_ONCE,
     CommitCheckpoint,
@@ -24,6 +26,7 @@ MOST_FILES = 16
 """Of a checkpoint that is announced with others: all links must fit into one answer."""
 Q = TypeVar("Q")
 A = TypeVar("A")
+_log = structlog.get_logger()
 
 
 class BatchingRegistry:
@@ -85,6 +88,9 @@ class _Batches(Generic[Q, A]):
             answers = await self._send_many([question for question, _ in batch])
         except MusterError:
             return False
+        except ValueError as error:
+            _log.warning("a batch was not understood; its checkpoints are asked for alone", error=str(error))
+            return False
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
@@ -96,6 +102,9 @@ class _Batches(Generic[Q, A]):
         except MusterError as error:
             if not future.done():
                 future.set_exception(error)
+        except ValueError as error:  # of a registry of another version: its next release may answer otherwise
+            if not future.done():
+                future.set_exception(Transient(f"the registry's answer cannot be read: {error}"))
         else:
             if not future.done():
                 future.set_result(answer)

@@ -149,7 +149,13 @@ class Restorer:
 
 
 def check_path(path: str) -> None:
-    """Refuse a file name that could leave its folder."""
+    """Refuse a file name that could leave its folder, or that no message can hold."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise Rejected(
+            "file_path", f"the file name {path!r} is no UTF-8; rename it", place=repr(path)
+        ) from error
     parts = path.split("/")
     if not path or path.startswith("/") or "\\" in path or any(part in ("", ".", "..") for part in parts):
         raise Rejected("file_path", f"{path!r} is no path below a checkpoint", place=path)

@@ -34,7 +34,8 @@ VERIFY_WAIT_S = 3.0
 MARK_RETRY_S = 0.1
 PARTS_RETRY_S = 0.5
 PARTS_WITHIN = timedelta(minutes=5)
-"""So long the parts of a checkpoint may be apart: a worker that is lost never sends its own, and later checkpoints wait behind."""
+"""So long the parts of a running gang's checkpoint may be apart: a worker that left the gang never sends its own, and later checkpoints wait
+behind. Parts of an ended run are judged by `settling`."""
 NO_PART = "rank 0's machine says that its gang has no files on this one"
 STALE = "a later run of the trial was granted, or this one was given up"
 
@@ -130,7 +131,7 @@ class Commits:
         metadata = {**checkpoint.metadata, **query.metadata}
         is_taken_anew = not missing and not self._verifier.is_taking(checkpoint)
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
-        if missing and unit.now - checkpoint.changed_at > PARTS_WITHIN:
+        if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
             return _committed(await give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
         if missing:

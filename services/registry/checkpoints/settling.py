@@ -39,7 +39,9 @@ class Settling:
             found = await pending.load_pending(unit.connection, AT_ONCE)
             waiting = [run for run in found if not run.is_over]
             opened = await pending.load_open(unit.connection, waiting) if waiting else {}
-            names = {name for each in opened.values() for one in each for name in one.workers}
+            names = {
+                name for each in opened.values() for one in each for name in (*one.workers, *one.holders)
+            }
             away = await pending.load_away(unit.connection, names) if names else {}
         for run in found:
             if run.is_over:

@@ -14,10 +14,21 @@ LONGEST_ROUND = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An announced checkpoint that is neither saved nor given up; `workers` still have to send some of it."""
+    """An announced checkpoint that is neither saved nor given up.
+
+    Attributes:
+        workers: Those that still have to send some of it.
+        holders: Where nothing is left to send: those that may still ask for its commit; one of them is enough.
+    """
 
     number: int
     workers: tuple[str, ...]
+    holders: tuple[str, ...] = ()
+
+    def lost(self, gone: Collection[str]) -> list[str]:
+        """Return the workers without which it cannot be saved and that are lost for good."""
+        lost = sorted({*self.workers, *self.holders} & set(gone))
+        return lost if self.workers or len(lost) == len(set(self.holders)) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ def judge_open(
         return Decision({one.number: said for one in checkpoints}, None)
     abandoned: dict[int, str] = {}
     for one in checkpoints:
-        lost = sorted(set(one.workers) & set(gone))
+        lost = one.lost(gone)
         if lost:
             abandoned[one.number] = f"worker {', '.join(lost)} is lost for good, and had not uploaded it"
     left = [one for one in checkpoints if one.number not in abandoned]

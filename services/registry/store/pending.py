@@ -56,9 +56,13 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
     is_over = or_(
         runs.c.ending != Ending.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
     ).label("is_over")
-    waits = and_(
-        trials.c.wanted == Wanted.RUN.value,
-        or_(runs.c.is_requeued, trials.c.request > runs.c.request),
+    # Of runs that ended before these columns were kept nothing is known: they keep a limit, as they had.
+    waits = or_(
+        runs.c.request.is_(None),
+        and_(
+            or_(trials.c.wanted.is_(None), trials.c.wanted == Wanted.RUN.value),
+            or_(runs.c.is_requeued, trials.c.request > runs.c.request),
+        ),
     )
     found = await connection.execute(
         select(
@@ -142,6 +146,12 @@ async def load_away(connection: AsyncConnection, names: Collection[str]) -> dict
 
 def _open_of(run: PendingRun, known: Mapping[int, tuple[State, tuple[str, ...]]]) -> tuple[Open, ...]:
     chief = run.workers[:1]
-    found = {number: waits_for or chief for number, (state, waits_for) in known.items() if state in OPEN}
-    unheard = {number: chief for number in range(1, run.announced + 1) if number not in known}
-    return tuple(Open(number, names) for number, names in sorted({**found, **unheard}.items()))
+    found = {
+        number: Open(number, (), run.workers)
+        if state is State.committing and not waits_for
+        else Open(number, waits_for or chief)
+        for number, (state, waits_for) in known.items()
+        if state in OPEN
+    }
+    unheard = {number: Open(number, chief) for number in range(1, run.announced + 1) if number not in known}
+    return tuple(one for _, one in sorted({**found, **unheard}.items()))

@@ -42,8 +42,8 @@ class Silence:
         self.on_echo(now)
 
     def echo_due_s(self, now: float) -> float:
-        """In how long an echo is wanted: once some worker's heartbeat is late, at once."""
-        oldest = min(self._heard.values(), default=now)
+        """In how long an echo is wanted: once some worker's heartbeat is late or a worker is missing, at once."""
+        oldest = min((*self._heard.values(), *self._missing.values()), default=now)
         return max(0.0, max(oldest, self._floor) + ECHO_AFTER_S - now)
 
     def on_echo(self, now: float) -> None:

@@ -61,8 +61,8 @@ class Closing:
     def end(self, trial: Trial, wanted: Wanted) -> None:
         """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
 
-        The scheduler may have granted a run of which the searcher has not been notified yet; the kill that is sent with the end of a
-        queued trial reaches it. A trial whose request is closed already waits for what its last run announced, and is left alone.
+        The scheduler may have granted a run of which the searcher has not been notified yet; what is wanted of a queued trial is sent with
+        its end and reaches that run: a cancelled one still saves, a killed one does not. A trial whose request is closed already waits for what its last run announced, and is left alone.
         """
         if trial.is_final or trial.closed is not None:
             return
@@ -70,7 +70,8 @@ class Closing:
             self._ask(trial, wanted)
             return
         if trial.state is TrialState.QUEUED:
-            trial = self._changes.want(trial, Wanted.KILL)
+            never_ran = wanted is Wanted.STOP and not trial.run
+            trial = self._changes.want(trial, Wanted.CANCEL if never_ran else wanted)
         self.close(trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, self._changes.now))
 
     def settle(self, trial: Trial) -> None:

@@ -57,6 +57,12 @@ def test_a_lost_worker_takes_what_it_still_had_to_send() -> None:
     assert decision.delayed == "1 checkpoint is not stored yet: worker a still has to upload"
 
 
+def test_what_is_sent_in_full_is_lost_with_the_last_worker_that_could_ask_for_its_commit() -> None:
+    sent = (Open(1, (), ("a", "b")),)
+    assert judge_open(sent, Wait(), LIMIT, gone={"a"}, silent=(), responds=True).abandoned == {}
+    assert set(judge_open(sent, Wait(), LIMIT, gone={"a", "b"}, silent=(), responds=True).abandoned) == {1}
+
+
 @pytest.mark.parametrize(
     ("silent", "responds", "why"),
     [

@@ -151,6 +151,18 @@ def test_no_echo_is_asked_for_while_heartbeats_come_in_time():
     assert silence.echo_due_s(11.2) == 0, "a heartbeat is late: the leader must know that it would be heard"
 
 
+def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell_when_they_are_lost_for_good():
+    silence = Silence(0.0)
+    silence.miss(A)
+    now, gone = 0.0, []
+    while now < GONE_AFTER_S + 10 and not gone:
+        if not silence.echo_due_s(now):
+            silence.on_echo(now)
+        gone = silence.take_gone(now)
+        now += 0.4
+    assert gone == [A]
+
+
 def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not():
     silence = Silence(0.0)
     silence.watch(B)

@@ -164,7 +164,7 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world.grant_all(1)
     world.validate(1, 1, 0.5)
     world.after(49).look()
-    assert [world.trials[n].wanted for n in (1, 2)] == [Wanted.STOP, Wanted.KILL]
+    assert [world.trials[n].wanted for n in (1, 2)] == [Wanted.STOP, Wanted.CANCEL]
     assert world.trials[2].state == "cancelled"
     for number in list(world.trials):
         world.close(number, "stopped" if number == 1 else "cancelled")

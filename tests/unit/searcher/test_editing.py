@@ -160,7 +160,7 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     world.grant(1), world.validate(1, 1, 0.3)
     world.grant(2)
     world.turn(Turn.finish)
-    assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.STOP, Wanted.STOP, Wanted.KILL]
+    assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.STOP, Wanted.STOP, Wanted.CANCEL]
     for number in (1, 2, 3):
         world.obey(number)
     assert (world.experiment.state, world.experiment.reason) == ("completed", "finished early by a person")

@@ -105,6 +105,15 @@ async def test_a_worker_that_cannot_upload_tells_the_registry_why(tmp_path: Path
     assert [(one.number, one.given_up) for one in registry.heard] == [(1, settled.reason)]
 
 
+async def test_a_file_name_that_no_message_can_hold_ends_its_checkpoint_and_no_other(tmp_path: Path) -> None:
+    (files := tmp_path / "files").mkdir()
+    (files / "weights-\udcff.bin").write_bytes(b"1")
+    registry = Registry()
+    (records := tmp_path / "records").mkdir()
+    settled = await _settled(records, registry, files)
+    assert settled.state == "abandoned" and "UTF-8" in (settled.reason or "")
+
+
 async def test_a_notice_that_the_registry_refuses_is_not_repeated(tmp_path: Path) -> None:
     settled = await _settled(tmp_path, Registry(fails=[NotFound("run 7")]), tmp_path / "gone")
     assert settled.state == "abandoned"
