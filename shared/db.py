@@ -83,7 +83,11 @@ class Database:
             async with self.system_statements() as connection:
                 yield connection
             return
-        async with translated(), sessions.of({"tenant": tenant.hex, **(within or {})}) as connection:
+        writes = sessions is not self._looks
+        async with (
+            translated(writes=writes),
+            sessions.of({"tenant": tenant.hex, **(within or {})}) as connection,
+        ):
             yield connection
 
     @asynccontextmanager
@@ -165,8 +169,8 @@ def delivery_tables(op: Any, schema: str) -> None:
 
 
 @asynccontextmanager
-async def translated() -> AsyncIterator[None]:
-    """Turns driver trouble that may pass into Transient."""
+async def translated(*, writes: bool = True) -> AsyncIterator[None]:
+    """Turn driver trouble that may pass into Transient. Without `writes`, a refused write is a fault of the caller, which does not pass."""
     try:
         yield
     except (*_LOST, TimeoutError) as error:
@@ -181,7 +185,7 @@ async def translated() -> AsyncIterator[None]:
             raise Transient(
                 "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
             ) from error
-        if state == _READ_ONLY_STATE:
+        if state == _READ_ONLY_STATE and writes:
             raise Transient(
                 "the database is read-only; it goes on by itself once it takes writes again",
                 retry_after_s=1.0,

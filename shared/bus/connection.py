@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from shared import telemetry
 from shared.bus import envelope as headers, streams
 from shared.bus.hearing import Hearing
-from shared.bus.pipeline import Outgoing, Pipeline, Stored
+from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, Stored
 from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
@@ -155,7 +155,13 @@ class Bus:
         if not self.connected:
             return "not connected to NATS"
         subject = f"{streams.HEALTH}.{service}"
-        (outcome,) = await self.pipeline.publish([Outgoing(subject, b"", {})], _PROBE_S)
+        message = [Outgoing(subject, b"", {})]
+        (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+        if outcome == NotStored(NO_STREAM):
+            # A bus that is new, or has lost its store, takes messages as soon as somebody creates its streams.
+            with contextlib.suppress(Transient):
+                await self.ensure_streams()
+                (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if isinstance(outcome, Stored):
             return None
         return f"the stream {streams.EVENTS.name} does not accept messages: {outcome.why}"

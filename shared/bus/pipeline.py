@@ -22,6 +22,8 @@ from nats.nuid import NUID
 from shared.bus import streams
 
 NO_RESPONDERS = "503"
+NO_STREAM = "no stream takes it"
+"""Why a message is not stored whose stream is missing, or whose server has no JetStream."""
 _BATCH, _BATCH_SEQUENCE, _BATCH_COMMIT = "Nats-Batch-Id", "Nats-Batch-Sequence", "Nats-Batch-Commit"
 _BATCH_FROM = 32
 """Fewer are sooner stored one by one: a batch costs the server some four milliseconds of its own."""
@@ -163,7 +165,7 @@ def _batches(sent: Sequence[_Sent]) -> Iterator[Sequence[_Sent]]:
 
 def _outcome(message: Msg) -> Outcome:
     if (message.headers or {}).get("Status") == NO_RESPONDERS:
-        return NotStored("no stream takes it")
+        return NotStored(NO_STREAM)
     try:
         answer = orjson.loads(message.data)
         if "error" in answer:

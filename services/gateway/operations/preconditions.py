@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from muster.errors import Conflict
 from services.gateway.api.base import Resource
+from services.gateway.api.experiments import ExperimentDetail
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.operations.call import Call
 
@@ -18,9 +19,17 @@ class Guard(TypedDict, total=False):
     expected_version: int
 
 
-def tag_of_resource(resource: Resource) -> str:
-    """The tag of a thing as it is shown, over both protocols the same."""
-    return tag_of(resource.to_json())
+def tag_of_resource(resource: Resource, body: bytes | None = None) -> str:
+    """Return the tag of a resource, the same over both protocols; `body` is its JSON where that is known.
+
+    What the registry and the bus say of an experiment at the moment is not what a change is made for, so the tag leaves it out.
+    """
+    if isinstance(resource, ExperimentDetail) and (
+        resource.waiting or (resource.best and resource.best.checkpoint)
+    ):
+        best = resource.best.model_copy(update={"checkpoint": None}) if resource.best else None
+        body = resource.model_copy(update={"best": best, "waiting": None}).to_json()
+    return tag_of(resource.to_json() if body is None else body)
 
 
 def check_unchanged(call: Call, shown: Resource) -> None:

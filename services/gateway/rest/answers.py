@@ -11,6 +11,7 @@ from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.masks import Include, keep
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
+from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.remembered.recent import Recent
 from services.gateway.rest.reading import read_list
 
@@ -49,7 +50,7 @@ def shown(
         tag = tag_of(body) if row.is_tagged else ""
     else:
         body, media = recent.form(found, "json", Resource.to_json), "application/json"
-        tag = recent.form(found, "etag", lambda _: tag_of(body)) if row.is_tagged else ""
+        tag = recent.form(found, "etag", lambda one: tag_of_resource(one, body)) if row.is_tagged else ""
     headers = {"ETag": tag} if row.is_tagged else {}
     known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
     if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):

@@ -109,7 +109,7 @@ async def test_a_single_training_that_recorded_nothing_completes_with_a_warning(
     api: httpx.AsyncClient, others: Others
 ) -> None:
     others.say(ValidateConfig, Accepted())
-    single = "entrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n"
+    single = "entrypoint: python3 -m train\nsearcher: {name: single, metric: loss}\n"
     made = (await api.post("/v1/experiments", json={"config_yaml": single})).json()
     reason = "no trial ever reported searcher.metric 'loss' as a finite number"
     over = changed(made, 1, state="completed", final=True, reason=reason)

@@ -124,6 +124,12 @@ async def test_a_best_step_is_shown_with_what_became_of_its_checkpoint(
     await eventually(lambda: is_shown("saved"))
     listed = (await api.get("/v1/experiments", params={"limit": 50})).json()["items"]
     assert [one["best"]["checkpoint"] for one in listed if one["id"] == made["id"]] == [None]
+    path = f"/v1/experiments/{made['id']}"
+    tag = (await api.get(path)).headers["ETag"]
+    nothing = await api.patch(path, json={}, headers={"If-Match": tag})
+    assert nothing.status_code == 400, (
+        "what the registry says of the checkpoint is no change of the experiment"
+    )
 
 
 async def test_numbers_have_no_gap_and_no_double_under_concurrency(api: httpx.AsyncClient) -> None:

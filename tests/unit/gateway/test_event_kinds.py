@@ -16,6 +16,7 @@ TOLD_OTHERWISE = {
     "request.closed": "what the scheduler answers to that: `run.ended` and `trial.changed` tell it",
     "validation.stored": "a result for the search: metrics are followed at their own path",
     "validation.superseded": "what of a trial's results counts no more: `trial.changed` tells its best since then",
+    "checkpoint.delayed": "why an upload is late, for the searcher: `trial.changed` tells it as the trial's reason",
     "operation.refused": "it is told to who waits, and at /v1/operations",
     "entity.deleted": "an owner's part of a deletion: `experiment.deleted` tells that it is complete",
     "limits.changed": "the gateway's own word to who enforces it: who sets it is answered, and it is in the audit log",

@@ -163,6 +163,7 @@ def test_a_finishing_trial_is_shown_with_what_it_waits_for(shell: Shell) -> None
     shell.answers |= {
         "GET /v1/trials/31.2": httpx.Response(200, json=late),
         "GET /v1/trials/31.2/runs": empty,
+        "GET /v1/trials/31.2/phases": httpx.Response(200, json=PHASES),
         "GET /v1/trials/31.2/logs": empty,
     }
     described = " ".join(shell("trial", "describe", "31.2").out.split())
