@@ -1,33 +1,40 @@
 """Whether an archive holds what an entrypoint runs. Only what surely cannot start is refused; what may lie elsewhere is taken."""
 
 import difflib
+import heapq
 import re
 import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
-from posixpath import basename, normpath
+from posixpath import basename, normpath, splitext
 
 from muster.errors import Rejected
 
 STARTUP_HOOK = "startup-hook.sh"
 """It runs before the entrypoint and may write what that needs."""
+_LONGEST_CHARS = 2_000
+"""Longer entrypoints are not checked: the gateway checks them between other requests."""
 _SHOWN_FILES = 8
 _SHOWN_CHARS = 120
+_COMPARED_FILES = 50
+_COMPARED_CHARS = 60
+"""How much is compared for a similar name: the time grows with the files and with the square of the length."""
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 _PYTHON_FLAGS = re.compile(r"-[uOBEsSvqibdx]+")
 _PYTHON_OPTIONS = ("-W", "-X")
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 _SHELL_FLAGS = re.compile(r"-[eux]+")
-_LAUNCHERS = (
+_PROGRAM_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
+"""They start any program."""
+_SCRIPT_LAUNCHERS = (
     "torchrun",
-    "horovodrun",
-    "mpirun",
-    "mpiexec",
     "accelerate",
     "deepspeed",
     "torch.distributed.run",
     "torch.distributed.launch",
 )
+"""They start a Python script, or a module."""
+_LAUNCHERS = (*_PROGRAM_LAUNCHERS, *_SCRIPT_LAUNCHERS)
 _PREFIXES = ("exec", "nohup", "time")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _GOES_ON = ("&&", "|", "|&")
@@ -60,11 +67,16 @@ def check_entrypoint(entrypoint: object, files: Collection[str]) -> None:
     if STARTUP_HOOK in files:
         return
     if isinstance(entrypoint, str):
-        needed, shown = _from_shell(entrypoint), entrypoint
+        shown = entrypoint
     elif isinstance(entrypoint, list | tuple) and all(isinstance(word, str) for word in entrypoint):
-        needed, shown = _from_words(list(entrypoint)), shlex.join(entrypoint)
+        if len(entrypoint) > _LONGEST_CHARS:
+            return
+        shown = shlex.join(entrypoint)
     else:
         return
+    if len(shown) > _LONGEST_CHARS:
+        return
+    needed = _from_shell(shown) if isinstance(entrypoint, str) else _from_words(list(entrypoint))
     if needed is None or _holds(needed, files):
         return
     first = needed.paths[0]
@@ -113,7 +125,7 @@ def _from_words(words: list[str]) -> _Needed | None:
         return None
     program, rest = words[0], words[1:]
     if program == "env":
-        while rest and _ASSIGNMENT.fullmatch(rest[0]):
+        while rest and (rest[0] == "env" or _ASSIGNMENT.fullmatch(rest[0])):
             rest = rest[1:]
         return _from_words(rest)
     if _PYTHON.fullmatch(program):
@@ -121,7 +133,7 @@ def _from_words(words: list[str]) -> _Needed | None:
     if basename(program) in _SHELLS:
         return _of_shell(rest)
     if basename(program) in _LAUNCHERS:
-        return _of_launcher(rest)
+        return _of_launcher(rest, basename(program) in _SCRIPT_LAUNCHERS)
     if program.startswith("./") or "/" in program or program.endswith(".py"):
         return _script(program)
     return None
@@ -130,7 +142,9 @@ def _from_words(words: list[str]) -> _Needed | None:
 def _of_python(words: list[str]) -> _Needed | None:
     while words and words[0].startswith("-"):
         if words[0] == "-m" and len(words) > 1:
-            return _of_launcher(words[2:]) if words[1] in _LAUNCHERS else _module(words[1])
+            if words[1] in _LAUNCHERS:
+                return _of_launcher(words[2:], words[1] in _SCRIPT_LAUNCHERS)
+            return _module(words[1])
         if words[0] in _PYTHON_OPTIONS and len(words) > 1:
             words = words[2:]
         elif _PYTHON_FLAGS.fullmatch(words[0]) or words[0][:2] in _PYTHON_OPTIONS:
@@ -150,16 +164,23 @@ def _of_shell(words: list[str]) -> _Needed | None:
     return _script(words[0]) if is_sure else None
 
 
-def _of_launcher(words: list[str]) -> _Needed | None:
-    """The first script behind the launcher's own options, whatever these are."""
+def _of_launcher(words: list[str], runs_scripts: bool) -> _Needed | None:
+    """What behind a launcher's own options it starts. Which of these have a value is not known, so a `.py` word may be one."""
+    paths: list[str] = []
     for place, word in enumerate(words):
         if _PYTHON.fullmatch(word) or basename(word) in _SHELLS:
-            return _from_words(words[place:])
+            inner = _from_words(words[place:])
+            if not paths or inner is None:
+                return inner
+            return None if inner.package else _Needed((*paths, *inner.paths))
         if word in ("-m", "--module", "--no_python", "--no-python"):
             return None
-        if word.endswith(".py") and not word.startswith("-"):
-            return _script(word)
-    return None
+        if runs_scripts and word.endswith(".py") and not word.startswith("-") and "=" not in word:
+            script = _script(word)
+            if script is None:
+                return None
+            paths += script.paths
+    return _Needed(tuple(paths)) if paths else None
 
 
 def _script(path: str) -> _Needed | None:
@@ -191,19 +212,28 @@ def _holds(needed: _Needed, files: Collection[str]) -> bool:
 def _contents(files: Collection[str]) -> str:
     if not files:
         return "the experiment has no code"
-    names = sorted(files)
-    more = f" and {len(names) - _SHOWN_FILES} more" if len(names) > _SHOWN_FILES else ""
-    count = "1 file" if len(names) == 1 else f"{len(names)} files"
-    return f"the code does not hold it; it holds {count}: {', '.join(map(_cut, names[:_SHOWN_FILES]))}{more}"
+    names = heapq.nsmallest(_SHOWN_FILES, files)
+    more = f" and {len(files) - _SHOWN_FILES} more" if len(files) > _SHOWN_FILES else ""
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    return f"the code does not hold it; it holds {count}: {', '.join(map(_cut, names))}{more}"
 
 
 def _hint(needed: str, files: Collection[str]) -> str:
-    same = [name for name in files if basename(name) == basename(needed)]
-    close = same or difflib.get_close_matches(needed, list(files)[:2000], n=1, cutoff=0.7)
+    wanted = basename(needed)
+    close = [name for name in files if basename(name) == wanted] or _similar(wanted, files)
     send = f"send the folder in which {_cut(needed)} lies (`muster experiment create CONFIG FOLDER`)"
     if close:
-        return f"did you mean {_cut(min(close, key=len))}? Correct the entrypoint, or {send}"
+        return f"did you mean {_cut(min(close, key=lambda name: (len(name), name)))}? Correct the entrypoint, or {send}"
     return f"{send}, or correct the entrypoint; what an ignore file names is not sent"
+
+
+def _similar(wanted: str, files: Collection[str]) -> list[str]:
+    """The file whose own name is most like `wanted`, among the first with its suffix."""
+    suffix = splitext(wanted)[1]
+    compared = heapq.nsmallest(_COMPARED_FILES, (name for name in files if name.endswith(suffix)))
+    by_name = {basename(name)[:_COMPARED_CHARS]: name for name in compared}
+    found = difflib.get_close_matches(wanted[:_COMPARED_CHARS], by_name, n=1, cutoff=0.7)
+    return [by_name[name] for name in found]
 
 
 def _cut(text: str) -> str:

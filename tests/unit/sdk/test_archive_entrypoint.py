@@ -1,5 +1,9 @@
 """Which entrypoints surely cannot start from a folder of code, and which are left to the machine."""
 
+import difflib
+import re
+from typing import Any
+
 import pytest
 
 from muster.archive import check_entrypoint
@@ -29,6 +33,9 @@ FILES = ("config.yaml", "model/__init__.py", "model/fit.py", "plain/a.py", "run.
         ("python3 train.py && echo done", "train.py"),
         ("horovodrun -np 2 python3 train.py --data x.py", "train.py"),
         ("torchrun --standalone --nproc_per_node 2 train.py", "train.py"),
+        ("torchrun --standalone train.py --data x.py", "train.py"),
+        ("torchrun --rdzv_conf a=b.py train.py", "train.py"),
+        ("mpirun --hostfile h.py python3 train.py", "train.py"),
         ("python3 -m torch.distributed.run --nnodes=1 train.py", "train.py"),
         ("accelerate launch --config_file c.yaml train.py", "train.py"),
         ("python3 -m model.eval", "model/eval.py"),
@@ -63,6 +70,8 @@ def test_without_code_there_is_no_script(entrypoint: str) -> None:
         ),
         *("bash run.sh", "./run.sh", "sh ./run.sh && echo done", "python3 -u zoo.py | tee x"),
         *("horovodrun -np 2 python3 zoo.py", "torchrun --standalone zoo.py", ["python3", "zoo.py", "--x"]),
+        *("mpirun --hostfile h.py python3 zoo.py", "torchrun --rdzv_conf a=b.py zoo.py"),
+        *("torchrun --log_dir logs.py zoo.py", "accelerate launch --config_file c.py python3 zoo.py"),
     ],
 )
 def test_what_the_code_holds_is_taken(entrypoint: str | list[str]) -> None:
@@ -119,6 +128,9 @@ def test_what_the_code_holds_is_taken(entrypoint: str | list[str]) -> None:
             "torchrun -m trainer conf.py",
             "horovodrun -np 2 python3 -m trainer conf.py",
             "deepspeed --no_python run conf.py",
+            "torchrun --log_dir logs.py -m trainer",
+            "mpirun --hostfile h.py trainer",
+            "mpirun trainer conf.py",
         ),
         *(
             ["python3", "-I", "-m", "model.eval"],
@@ -143,3 +155,36 @@ def test_the_hint_names_the_file_that_was_meant() -> None:
     with pytest.raises(Rejected) as refused:
         check_entrypoint("python3 train.py", tuple(f"data/{number}" for number in range(1000)))
     assert "it holds 1000 files: data/0, " in str(refused.value) and "and 992 more" in str(refused.value)
+
+
+def test_the_hint_compares_a_few_short_names_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, list[str]]] = []
+
+    def close_matches(word: str, possibilities: Any, **options: Any) -> list[str]:
+        compared.append((word, list(possibilities)))
+        return []
+
+    monkeypatch.setattr(difflib, "get_close_matches", close_matches)
+    files = frozenset(f"{'a/' * 100}{'n' * 200}{number}.py" for number in range(5000))
+    with pytest.raises(Rejected, match="it holds 5000 files"):
+        check_entrypoint(f"python3 {'b/' * 100}{'n' * 200}.py", files)
+    [(word, names)] = compared
+    assert len(names) <= 50 and max(map(len, (word, *names))) <= 60
+
+
+def test_the_hint_names_a_similar_file_in_another_folder() -> None:
+    with pytest.raises(Rejected, match=re.escape("did you mean jobs/training.py? ")):
+        check_entrypoint("python3 trainin.py", (*FILES, "jobs/training.py"))
+
+
+@pytest.mark.parametrize(
+    "entrypoint",
+    [
+        "env " * 100_000 + "python3 train.py",
+        ["env", *["A=1"] * 100_000, "python3", "train.py"],
+        "python3 -m torchrun " * 100_000 + "train.py",
+        "python3 train.py " + "x" * 2_000,
+    ],
+)
+def test_a_very_long_entrypoint_is_left_to_the_machine(entrypoint: str | list[str]) -> None:
+    check_entrypoint(entrypoint, FILES)
