@@ -48,6 +48,13 @@ it("goes by .gitignore where there is no .musterignore", async () => {
   expect(await sent({ ...files, ".musterignore": "sub\ndata\n*.log\n" })).toEqual([".gitignore", ".musterignore", "out/x"]);
 });
 
+it("takes in by .gitignore nothing that is usually left out", async () => {
+  const rules = "*\n!*/\n!*.py\n!*.json\n!*.sqlite\n";
+  const files = { "train.py": "", "a/b.py": "", "a/b.json": "", "a/b.csv": "", ".env.example": "", ".git/a.json": "", ".venv/pyvenv.py": "", "a/__pycache__/x.json": "", "fox/cookies.sqlite": "", "kaggle.json": "" };
+  expect(await sent({ ...files, ".gitignore": rules })).toEqual(["a/b.json", "a/b.py", "train.py"]);
+  expect(await sent({ ...files, ".detignore": rules })).toEqual(expect.arrayContaining([".git/a.json", ".venv/pyvenv.py", "kaggle.json"]));
+});
+
 it("knows the same patterns as the command line", () => {
   const python = readFileSync(join(import.meta.dirname, "../../sdk/muster/archive/_ignore.py"), "utf8");
   const listed = (name: string) => [...(new RegExp(`^${name} = \\(([^]*?)^\\)`, "m").exec(python)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(([, one]) => one);

@@ -11,7 +11,10 @@ Reason = Literal["cache", "secret", "file"]
 
 IGNORE_FILES = (".musterignore", ".detignore")
 GIT_IGNORE = ".gitignore"
-"""Used where none of the others is in the packed folder; those in folders below hold for these."""
+"""Used where none of the others is in the packed folder; those in folders below hold for these.
+
+It was not written for what is sent: its `!` undoes its own patterns alone, never the usual rules.
+"""
 CACHES = (
     "__pycache__",
     "*.pyc",
@@ -77,33 +80,51 @@ MARKS = (("Local State",), ("Login Data",), ("cookies.sqlite",), ("client.json",
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern: it holds within `base`, the folder of its file (empty, or with a slash at its end)."""
+    """One pattern: it holds within `base`, the folder of its file (empty, or with a slash at its end).
+
+    `overrides_usual`: where it takes in, also what the usual rules leave out.
+    """
 
     pattern: re.Pattern[str]
     takes_in: bool
     is_for_folders: bool
     reason: Reason
     base: str = ""
+    overrides_usual: bool = True
 
 
-def read_rules(lines: Iterable[str], reason: Reason, base: str = "") -> tuple[Rule, ...]:
+def read_rules(
+    lines: Iterable[str], reason: Reason, base: str = "", *, overrides_usual: bool = True
+) -> tuple[Rule, ...]:
     """Return the rules of an ignore file's lines: blank ones and comments say nothing, `!` takes in again."""
-    return tuple(_rule(line.strip(), reason, base) for line in lines if line.strip() and line[0] != "#")
+    return tuple(
+        _rule(line.strip(), reason, base, overrides_usual)
+        for line in lines
+        if line.strip() and line[0] != "#"
+    )
 
 
 @cache
 def usual_rules() -> tuple[Rule, ...]:
-    """Return the rules that hold for every folder; an ignore file's come behind them, and may take in again."""
+    """Return the rules that hold for every folder; those of an ignore file come behind them."""
     return (*read_rules(CACHES, "cache"), *read_rules(SECRETS, "secret"))
 
 
 def deciding_rule(name: str, is_folder: bool, rules: Sequence[Rule]) -> Rule | None:
-    """Return the last rule that speaks of a path; None where none does."""
+    """Return the last rule that speaks of a path; None where none does.
+
+    Behind one that takes in and does not override the usual rules, these decide.
+    """
+    is_usual_left = False
     for rule in reversed(rules):
-        if not name.startswith(rule.base) or (rule.is_for_folders and not is_folder):
+        if (is_usual_left and rule.reason == "file") or not name.startswith(rule.base):
             continue
-        if rule.pattern.fullmatch(name[len(rule.base) :]):
-            return rule
+        if (rule.is_for_folders and not is_folder) or not rule.pattern.fullmatch(name[len(rule.base) :]):
+            continue
+        if rule.takes_in and not rule.overrides_usual:
+            is_usual_left = True
+            continue
+        return rule
     return None
 
 
@@ -112,7 +133,7 @@ def is_private(entries: AbstractSet[str]) -> bool:
     return any(entries >= frozenset(mark) for mark in MARKS)
 
 
-def _rule(line: str, reason: Reason, base: str) -> Rule:
+def _rule(line: str, reason: Reason, base: str, overrides_usual: bool) -> Rule:
     takes_in = line.startswith("!")
     pattern = line.removeprefix("!").removeprefix("\\")
     is_for_folders = pattern.endswith("/")
@@ -125,6 +146,7 @@ def _rule(line: str, reason: Reason, base: str) -> Rule:
         is_for_folders,
         reason,
         base,
+        overrides_usual,
     )
 
 

@@ -57,7 +57,7 @@ def pack(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Archive:
 
     Version control, caches, likely secrets (`.env`, keys, credentials, browsers' profiles) and what `.musterignore` names (or
     `.detignore`; where neither is there, the `.gitignore` of each folder) are left out. The patterns are those of `.gitignore`; `!`
-    takes in again, likely secrets too.
+    takes in again, in `.musterignore` and `.detignore` likely secrets too.
 
     Raises:
         Rejected: The folder is missing, holds a link or device, or is over a limit; `place` names the file.
@@ -152,7 +152,8 @@ def _reason(entry: os.DirEntry[str], name: str, is_directory: bool, rules: tuple
 
 
 def _read(file: Path, base: str) -> tuple[Rule, ...]:
-    return read_rules(file.read_text(errors="replace").splitlines(), "file", base)
+    lines = file.read_text(errors="replace").splitlines()
+    return read_rules(lines, "file", base, overrides_usual=file.name != GIT_IGNORE)
 
 
 def _add(tar: tarfile.TarFile, name: str, path: Path, status: os.stat_result) -> None:

@@ -60,15 +60,18 @@ def pack_code(folder: Path) -> "Archive":
         counted = "1 file" if len(archive.files) == 1 else f"{len(archive.files)} files"
         said = "code: {}, {} ({} packed); the largest is {}, {}"
         note(said, counted, _bytes(archive.unpacked_bytes), _bytes(len(archive.content)), name, _bytes(size))
-    rules = archive.ignore_file or ".musterignore"
-    if archive.ignored and archive.ignore_file == ".gitignore":
+    is_by_git = archive.ignore_file == ".gitignore"
+    if archive.ignored and is_by_git:
         note(
             "left out by .gitignore: {} (a .musterignore replaces it)",
             _listed(archive.ignored),
         )
     if archive.secrets:
         said = "[yellow]left out as version control or likely secrets: {}[/] (to send one, add a line such as !{} to {})"
-        note(said, _listed(archive.secrets), archive.secrets[0], rules)
+        # A .gitignore cannot take them in.
+        rules = ".musterignore" if is_by_git or archive.ignore_file is None else archive.ignore_file
+        instead = ", which then replaces .gitignore" if is_by_git else ""
+        note(said, _listed(archive.secrets), archive.secrets[0], rules + instead)
     return archive
 
 

@@ -113,6 +113,17 @@ def test_a_browsers_profile_and_a_platforms_folder_stay_out_whatever_their_names
     assert "fox/a.txt" in pack(folder).files
 
 
+def test_gitignore_takes_in_nothing_that_is_usually_left_out(tmp_path: Path) -> None:
+    left = (".git/a.json", ".venv/pyvenv.py", "a/__pycache__/x.json", "fox/cookies.sqlite", "kaggle.json")
+    folder = _holding(tmp_path, "train.py", "a/b.py", "a/b.json", "a/b.csv", ".env.example", *left)
+    (folder / ".gitignore").write_text("*\n!*/\n!*.py\n!*.json\n!*.sqlite\n")
+    archive = pack(folder)
+    assert archive.files == ("a/b.json", "a/b.py", "train.py")
+    assert archive.secrets == (".git/", "fox/", "kaggle.json")
+    (folder / ".gitignore").rename(folder / ".detignore")
+    assert {".git/a.json", ".venv/pyvenv.py", "kaggle.json"} <= set(pack(folder).files)
+
+
 def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
     names = (
         "a.csv",

@@ -37,7 +37,8 @@ def test_create_shows_what_is_sent_and_what_stays_out(shell: Shell, project: Pat
     )
     assert ignored == "left out by .gitignore: data/ (a .musterignore replaces it)"
     assert secrets == (
-        "left out as version control or likely secrets: .env (to send one, add a line such as !.env to .gitignore)"
+        "left out as version control or likely secrets: .env (to send one, add a line such as !.env to .musterignore, "
+        "which then replaces .gitignore)"
     )
 
 

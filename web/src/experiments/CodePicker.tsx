@@ -103,7 +103,7 @@ function PackedCode({ packed }: { packed: Packed }) {
   return (
     <>
       <Files names={packed.files} bytes={packed.bytes} />
-      {secrets.length > 0 && <p className={css.lacking}>Not sent, as version control or likely secrets: {listed(secrets)}. A line such as !{secrets[0]} in .musterignore takes one in.</p>}
+      {secrets.length > 0 && <p className={css.lacking}>Not sent, as version control or likely secrets: {listed(secrets)}. A line such as !{secrets[0]} in .musterignore, which replaces .gitignore, takes one in.</p>}
       {ignored.length > 0 && <p className={css.note}>Not sent, by an ignore file: {listed(ignored)}.</p>}
     </>
   );

@@ -1,7 +1,7 @@
 /** What of a folder is not sent, as the command line has it (`sdk/muster/archive/_ignore.py`): caches, likely secrets, and what an ignore file names. Pure. */
 
 export const IGNORE_FILES = [".musterignore", ".detignore"];
-/** Used where the folder has none of the others; those of folders below hold for these. */
+/** Used where the folder has none of the others; those of folders below hold for these. Its `!` undoes its own patterns alone, never the usual rules. */
 export const GIT_IGNORE = ".gitignore";
 export const CACHES = ["__pycache__", "*.pyc", ".venv", ".DS_Store", ".ipynb_checkpoints"];
 export const SECRETS = [
@@ -24,11 +24,13 @@ export interface Rule {
   reason: Reason;
   /** The folder of its file: empty, or with a slash at its end. */
   base: string;
+  /** Where it takes in: also what the usual rules leave out. */
+  overridesUsual: boolean;
 }
 
 /** The rules of an ignore file's lines; `!` takes in again. */
-export function readRules(lines: readonly string[], reason: Reason, base = ""): Rule[] {
-  return lines.filter((line) => line.trim() !== "" && !line.startsWith("#")).map((line) => ruleOf(line.trim(), reason, base));
+export function readRules(lines: readonly string[], reason: Reason, base = "", overridesUsual = true): Rule[] {
+  return lines.filter((line) => line.trim() !== "" && !line.startsWith("#")).map((line) => ruleOf(line.trim(), reason, base, overridesUsual));
 }
 
 export const USUAL = [...readRules(CACHES, "cache"), ...readRules(SECRETS, "secret")];
@@ -45,11 +47,18 @@ export function leftOut(name: string, rules: readonly Rule[], isPrivate: (folder
   for (let count = 1; count <= parts.length; count++) {
     const path = parts.slice(0, count).join("/");
     const isFolder = count < parts.length;
-    const rule = rules.findLast((one) => path.startsWith(one.base) && (isFolder || !one.isForFolders) && one.pattern.test(path.slice(one.base.length)));
+    const rule = decidingRule(path, isFolder, rules);
     const reason = rule ? (rule.takesIn ? null : rule.reason) : isFolder && isPrivate(path) ? "secret" : null;
     if (reason) return { path: isFolder ? `${path}/` : path, reason };
   }
   return null;
+}
+
+/** The last rule that speaks of a path. Behind one that takes in and does not override the usual rules, these decide. */
+function decidingRule(path: string, isFolder: boolean, rules: readonly Rule[]): Rule | undefined {
+  const speaks = (one: Rule) => path.startsWith(one.base) && (isFolder || !one.isForFolders) && one.pattern.test(path.slice(one.base.length));
+  const last = rules.findLast(speaks);
+  return last?.takesIn && !last.overridesUsual ? rules.findLast((one) => one.reason !== "file" && speaks(one)) : last;
 }
 
 /** Tells the folders that `MARKS` marks, of the files of a folder. */
@@ -65,12 +74,12 @@ export function privateAmong(names: readonly string[]): (folder: string) => bool
   return (folder) => MARKS.some((mark) => mark.every((one) => entries.get(folder)?.has(one)));
 }
 
-function ruleOf(line: string, reason: Reason, base: string): Rule {
+function ruleOf(line: string, reason: Reason, base: string, overridesUsual: boolean): Rule {
   const takesIn = line.startsWith("!");
   const given = line.replace(/^!/, "").replace(/^\\/, "");
   const pattern = given.replace(/\/+$/, "");
   const start = pattern.includes("/") ? "" : "(?:.*/)?";
-  return { pattern: compiled(start, pattern.replace(/^\//, "")), takesIn, isForFolders: given.endsWith("/"), reason, base };
+  return { pattern: compiled(start, pattern.replace(/^\//, "")), takesIn, isForFolders: given.endsWith("/"), reason, base, overridesUsual };
 }
 
 function compiled(start: string, pattern: string): RegExp {

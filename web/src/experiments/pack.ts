@@ -48,7 +48,7 @@ async function rulesOf(all: readonly SourceFile[]): Promise<Rule[]> {
   const own = IGNORE_FILES.flatMap((name) => all.filter((file) => file.name === name))[0];
   // Those of inner folders come behind those of outer ones.
   const git = all.filter(({ name }) => name.split("/").at(-1) === GIT_IGNORE).sort((one, other) => one.name.length - other.name.length);
-  const read = (own ? [own] : git).map(async ({ name, content }) => readRules((await content.text()).split(/\r?\n/), "file", name.slice(0, name.lastIndexOf("/") + 1)));
+  const read = (own ? [own] : git).map(async ({ name, content }) => readRules((await content.text()).split(/\r?\n/), "file", name.slice(0, name.lastIndexOf("/") + 1), own !== undefined));
   return (await Promise.all(read)).flat();
 }
 
