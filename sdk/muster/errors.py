@@ -211,6 +211,7 @@ _FAULTS = {
 _COMMANDS = {
     "experiments": "experiment",
     "bulk": "experiment",
+    "trials": "trial",
     "models": "model",
     "pools": "pool",
     "checkpoints": "checkpoint",
@@ -228,7 +229,7 @@ _COMMANDS = {
     "webhooks": "webhook",
 }
 """By the collection of a path: the noun of the command that lists it."""
-_DESCRIBED = ("experiments", "models", "pools", "checkpoints")
+_DESCRIBED = ("experiments", "trials", "models", "pools", "checkpoints")
 """Those of which one is shown by `describe`."""
 
 
@@ -238,7 +239,8 @@ def _where_to_look(path: str) -> str | None:
     noun, one = _COMMANDS.get(collection), rest.partition("/")[0]
     if noun is None:
         return None
-    return f"muster {noun} describe {one}" if one and collection in _DESCRIBED else f"muster {noun} list"
+    is_shown = one and collection in _DESCRIBED and not rest.endswith("/fork")  # A fork is another one.
+    return f"muster {noun} describe {one}" if is_shown else f"muster {noun} list"
 
 
 def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:

@@ -34,6 +34,10 @@ TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 USER_AGENT = "muster-sdk/0.1"
 
 CHUNK_BYTES = 1 << 18
+CHANGES_NOTHING = frozenset(
+    {"/v1/plans", "/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"}
+)
+"""Paths whose POST only answers, or begins a session, which is of use to nobody whose answer is lost."""
 _MAY_HAVE_ARRIVED = frozenset({CONNECTION_LOST, GATEWAY_AWAY})
 WAITING_ATTEMPTS = 5
 """Some ten seconds: longer than the bus needs to choose another leader."""
@@ -207,7 +211,7 @@ class Transport:
                 # One attempt is enough, also where the last ones found nobody.
                 may_take_effect = may_take_effect or error.may_take_effect or error.code in _MAY_HAVE_ARRIVED
                 if attempt + 1 == self.attempts:
-                    if may_take_effect and call.method != "GET":
+                    if may_take_effect and _may_change(call):
                         raise uncertain(error, call.path) from error
                     raise
                 self._sleep(wait_s(attempt, error.retry_after_s))
@@ -235,6 +239,10 @@ class Transport:
 
     def _url(self, path: str) -> str:
         return self.address.url + path
+
+
+def _may_change(call: Call) -> bool:
+    return call.method != "GET" and (call.method != "POST" or call.path not in CHANGES_NOTHING)
 
 
 def segment(reference: Reference) -> str:

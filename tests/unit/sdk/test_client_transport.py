@@ -243,6 +243,28 @@ def test_a_change_that_never_left_says_nothing_of_the_kind() -> None:
     assert not caught.value.may_take_effect and "take effect" not in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["/v1/plans", "/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/finish"])
+def test_a_post_that_changes_nothing_says_nothing_of_the_kind(path: str) -> None:
+    gateway = Gateway(httpx.ReadTimeout("slow"))
+    with pytest.raises(Transient) as caught:
+        gateway.transport().post(Model, path)
+    assert not caught.value.may_take_effect and "take effect" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        ("/v1/experiments/12/fork", "muster experiment list"),
+        ("/v1/trials/12.3/kill", "muster trial describe 12.3"),
+        ("/v1/models/digits", "muster model describe digits"),
+    ],
+)
+def test_a_change_that_may_have_arrived_names_the_command_that_shows_it(path: str, command: str) -> None:
+    gateway = Gateway(httpx.ReadTimeout("slow"))
+    with pytest.raises(Transient, match=f"check with `{command}` before"):
+        gateway.transport().post(Model, path)
+
+
 def test_a_read_that_broke_changes_nothing() -> None:
     gateway = Gateway(httpx.ReadTimeout("slow"))
     with pytest.raises(Transient) as caught:

@@ -7,6 +7,9 @@ import type { paths } from "./schema";
 /** Where a session begins: what is refused there ends none. */
 const BEGINNINGS = new Set(["/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"]);
 
+/** What besides only answers: its POST changes nothing. */
+const CHANGES_NOTHING = new Set([...BEGINNINGS, "/v1/plans"]);
+
 const session: Middleware = {
   onRequest({ request }) {
     for (const [name, value] of Object.entries(credential.headers())) request.headers.set(name, value);
@@ -24,7 +27,8 @@ async function send(request: Request): Promise<Response> {
   try {
     return await globalThis.fetch(request);
   } catch (thrown) {
-    throw request.method === "GET" ? thrown : lost(thrown);
+    const mayChange = request.method !== "GET" && !(request.method === "POST" && CHANGES_NOTHING.has(new URL(request.url).pathname));
+    throw mayChange ? lost(thrown) : thrown;
   }
 }
 

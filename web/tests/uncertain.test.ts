@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
+import { api, ask } from "@/api/client";
+
+const transport = readFileSync(join(import.meta.dirname, "../../sdk/muster/client/transport.py"), "utf8");
+const harmless = [...(/^CHANGES_NOTHING = ([^)]*)\)/m.exec(transport)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(([, path]) => path ?? "");
+
+afterEach(() => vi.unstubAllGlobals());
+
+const detail = async (method: "POST" | "DELETE", path: string): Promise<string> => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+  const send = api[method] as unknown as (path: string, options: object) => Promise<{ response: Response }>;
+  const lost: Error = await ask(send(path, { baseUrl: "http://muster.test", body: {} })).then(() => expect.unreachable(), (thrown: Error) => thrown);
+  return lost.message;
+};
+
+it("says of a change that it may have been stored, and of what changes nothing as the SDK has it not", async () => {
+  expect(harmless).toHaveLength(5);
+  for (const path of harmless) expect(await detail("POST", path)).toBe("the platform could not be reached");
+  expect(await detail("POST", "/v1/experiments")).toContain("may have been stored");
+  expect(await detail("DELETE", "/v1/sessions")).toContain("may have been stored");
+});
