@@ -5,7 +5,8 @@ import { Loading, Trouble } from "@/parts/Notes";
 import { credential } from "./credential";
 import { meQuery } from "./session";
 import { SignIn } from "./SignIn";
-import { arrival } from "./ways";
+import { SignInLink } from "./SignInLink";
+import { arrival, onLink, openedCode } from "./ways";
 
 /** The application for who is signed in; for others the way in, at whatever address they came to, which they keep. */
 export function Gate({ children }: { children: ReactNode }) {
@@ -15,6 +16,8 @@ export function Gate({ children }: { children: ReactNode }) {
   useEffect(() => credential.onRefused(() => setRefused(true)), []);
   // In an array, because a state that is a function would be called.
   const [[arrive], setArrival] = useState(() => [arrival()]);
+  const [code, setCode] = useState(openedCode);
+  useEffect(() => onLink(setCode), []);
   const [lost, setLost] = useState<unknown>(null);
   useEffect(() => {
     if (!arrive) return;
@@ -31,7 +34,8 @@ export function Gate({ children }: { children: ReactNode }) {
     await client.fetchQuery(meQuery);
     setRefused(false);
   };
-  if (arrive) return <Loading label="signing in" />;
+  if (arrive || (code !== null && me.isPending)) return <Loading label="signing in" />;
+  if (code !== null) return <SignInLink key={code} code={code} me={isRefused ? undefined : me.data} onLeave={() => setCode(null)} />;
   if (lost !== null && me.data === undefined) return <SignIn onEnter={async () => (await enter(), setLost(null))} wasIn={false} said={lost} />;
   if (isRefused || (me.error && asProblem(me.error).status === 401)) return <SignIn onEnter={enter} wasIn={me.data !== undefined} />;
   if (me.data !== undefined) return children;

@@ -29,9 +29,20 @@ export async function signInByToken(token: string): Promise<void> {
   await ask(api.POST("/v1/sign-in/token", { params: { header: COOKIE }, body: { token } }));
 }
 
-/** A link of the platform's own was opened: its code counts once, and the address forgets it at once. */
-const opened = takeCode();
+/** The code of the sign-in link by which the page was opened; null where it was not. */
+export const openedCode = takeCode();
 
+/** Calls `found` with the code of each sign-in link that is opened in this tab from now on. */
+export function onLink(found: (code: string) => void): () => void {
+  const look = () => {
+    const code = takeCode();
+    if (code !== null) found(code);
+  };
+  addEventListener("hashchange", look);
+  return () => removeEventListener("hashchange", look);
+}
+
+/** The address forgets the code at once. */
 function takeCode(): string | null {
   const found = /^#sign-in=(.+)$/.exec(location.hash)?.[1] ?? null;
   if (found !== null) history.replaceState(null, "", location.pathname + location.search);
@@ -68,14 +79,13 @@ async function finishWithProvider(brought: URLSearchParams): Promise<string> {
   return begun.back;
 }
 
-/** What ends a sign-in that was begun elsewhere, by a link or at a provider, and answers where to go on; null where there is none. */
+/** What ends a sign-in that was begun at a provider, and answers where to go on; null where there is none. */
 export function arrival(): (() => Promise<string>) | null {
-  if (opened !== null) return () => signInByLink(opened);
   const isBack = location.pathname === "/signed-in" && sessionStorage.getItem(UNDER_WAY) !== null;
   return isBack ? () => finishWithProvider(new URLSearchParams(location.search)) : null;
 }
 
-async function signInByLink(code: string): Promise<string> {
+/** Trades a link's code for a session, which replaces this browser's. The code works once; only the person at the page may cause this. */
+export async function signInByLink(code: string): Promise<void> {
   await ask(api.POST("/v1/sign-in/link", { params: { header: COOKIE }, body: { code } }));
-  return location.pathname + location.search;
 }

@@ -59,17 +59,47 @@ it("signs the first administrator in by a link that works once", async () => {
     const other = await (await context(browser)).newPage();
     other.on("request", (request) => asked.push(request.url()));
     await other.goto(URL + link.path);
+    await other.getByRole("heading", { name: "Sign in with this link" }).waitFor();
+    expect(other.url()).not.toContain("msl_");
+    if (isFirst) {
+      await expectOpenToAll(other);
+      await shot(other, "sign-in-link");
+    }
+    await other.getByRole("button", { name: "Sign in", exact: true }).click();
     if (isFirst) {
       await other.getByRole("navigation", { name: "Rooms" }).waitFor();
       await other.getByText("admin", { exact: true }).first().waitFor();
     } else {
       await other.getByRole("alert").getByText("used already").waitFor();
+      await other.getByRole("button", { name: "Sign in another way" }).click();
       await other.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
     }
     expect(other.url()).not.toContain("msl_");
     await other.context().close();
   }
   expect(asked.join()).not.toContain("msl_");
+});
+
+it("asks before a link replaces the session of the tab that it is pasted into", async () => {
+  const path = async () => (await admin<{ path: string }>("POST", "/v1/sign-in/links", {})).path;
+  const other = await (await context(browser)).newPage();
+  await other.goto(URL);
+  await other.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
+  await signIn(other, "ann");
+  const me = () => other.evaluate(async () => ((await (await fetch("/v1/me", { headers: { "Muster-Session": "cookie" } })).json()) as { name: string }).name);
+  await other.goto(URL + (await path()));
+  await other.getByText("You are signed in as ann").waitFor();
+  expect(await me()).toBe("ann");
+  await shot(other, "sign-in-link-replaces");
+  await other.getByRole("button", { name: "Stay signed in as ann" }).click();
+  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  // Only the part behind the # changes: the page is not loaded anew.
+  await other.evaluate((hash) => void (location.hash = hash), (await path()).slice(2));
+  await other.getByText("You are signed in as ann").waitFor();
+  await other.getByRole("button", { name: "Replace the session" }).click();
+  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  expect(await me()).toBe("admin");
+  await other.context().close();
 });
 
 it("plans a search while it is written, and says where it is wrong", async () => {
