@@ -12,7 +12,10 @@ from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel, JsonValue
 
+from muster.client.transport import CHANGES_NOTHING
 from services.gateway.api import access, base, experiments, versions
+from services.gateway.core.auditing import Audited
+from services.gateway.core.permissions import Access
 from services.gateway.operations.long import OF_THE_SITE, OUTCOMES
 from services.gateway.operations.operation import Idempotency, Operation, Retirement
 from services.gateway.operations.table import OPERATIONS
@@ -205,3 +208,12 @@ def test_what_is_on_its_way_out_says_so_everywhere() -> None:
     assert document["paths"][row.path][row.verb.lower()]["deprecated"] is True
     assert "option deprecated = true" in render_proto((row,), {})[0]
     assert "deprecated" not in render_proto((OPERATIONS[0],), {})[0]
+
+
+def test_the_sdk_knows_which_posts_change_nothing() -> None:
+    only_answer = {
+        one.path
+        for one in OPERATIONS
+        if one.verb != "GET" and (one.audits is Audited.NEVER or one.permission is Access.PUBLIC)
+    }
+    assert only_answer == CHANGES_NOTHING
