@@ -123,7 +123,7 @@ describe("the best trial", () => {
     const told = (checkpoint: BestCheckpoint | null) => checkpointNote({ ...best, checkpoint });
     expect(told({ id: "c1", state: "saved", reason: null })).toBeNull();
     expect(told(null)).toBeNull();
-    expect(told({ id: null, state: null, reason: null })).toBe("no checkpoint was made at this step");
+    expect(told({ id: null, state: null, reason: null })).toBe("no checkpoint of this step is stored");
     expect(told({ id: "c1", state: "abandoned", reason: "worker w is lost for good" })).toBe("the checkpoint of this step is abandoned: worker w is lost for good");
     expect(told({ id: "c1", state: "uploading", reason: null })).toBe("the checkpoint of this step is still being uploaded");
   });

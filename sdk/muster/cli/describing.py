@@ -88,7 +88,7 @@ def _of_checkpoint(found: "BestCheckpoint | None") -> str:
     if found is None or found.state == "saved":
         return ""
     if found.state is None:
-        return "; no checkpoint was made at this step"
+        return "; no checkpoint of this step is stored"
     why = f": {found.reason}" if found.reason else ""
     said = "is still being uploaded" if found.state == "uploading" else f"is {found.state}"
     return f"; the checkpoint of this step {said}{why}"

@@ -63,7 +63,7 @@ class BestCheckpoint(Resource):
 
     id: UUID | None = None
     state: CheckpointState | None = Field(
-        default=None, description="Null where no checkpoint was made at this step."
+        default=None, description="Null where no checkpoint of this step is stored."
     )
     reason: str | None = Field(default=None, description="Why it cannot be used, or is not stored yet.")
 

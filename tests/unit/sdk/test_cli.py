@@ -135,7 +135,7 @@ def test_describe_shows_the_best(shell: Shell) -> None:
     ("checkpoint", "said"),
     [
         ({"id": ID, "state": "saved"}, ""),
-        ({}, "; no checkpoint was made at this step"),
+        ({}, "; no checkpoint of this step is stored"),
         (
             {"id": ID, "state": "abandoned", "reason": "worker w is lost"},
             "; the checkpoint of this step is abandoned: worker w is lost",

@@ -18,7 +18,7 @@ export interface Best {
 export function checkpointNote(best: Best | null): string | null {
   const found = best?.checkpoint;
   if (!found || found.state === "saved") return null;
-  if (!found.state) return "no checkpoint was made at this step";
+  if (!found.state) return "no checkpoint of this step is stored";
   const said = found.state === "uploading" ? "is still being uploaded" : `is ${found.state}`;
   return `the checkpoint of this step ${said}${found.reason ? `: ${found.reason}` : ""}`;
 }
