@@ -5,6 +5,7 @@ import secrets
 from deploy.database.urls import PlatformDatabase, role_names
 from deploy.embedded.options import Options
 from deploy.embedded.servers import Home, PostgresServer
+from muster.errors import Broken
 
 PLATFORM_ID = "platform-id"
 
@@ -31,5 +32,13 @@ def _platform_id(home: Home) -> str:
     """The platform's id, made once. It is no secret: the database and error messages have it too."""
     file = home.root / PLATFORM_ID
     if not file.exists():
-        file.write_text(secrets.token_hex(16) + "\n")
-    return file.read_text().strip()
+        fresh = home.root / f"{PLATFORM_ID}.new"
+        fresh.write_text(secrets.token_hex(16) + "\n")
+        fresh.replace(file)
+    platform = file.read_text().strip()
+    if not platform:
+        raise Broken(
+            f"{file} is empty, and a database is recognised by the id in it; write the id back from a backup of the folder"
+            " or from the database (SELECT id FROM platform.identity), or remove the file if the platform never started"
+        )
+    return platform
