@@ -40,8 +40,11 @@ def rotate(
 
 
 @database.command("take-over")
-def take_over(as_json: Json = False) -> None:
-    """Make this folder's platform the owner of a database whose platform's folder is lost; the former one is locked out."""
+def take_over(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take it over without asking.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make this folder's platform the owner of a database whose platform's folder is lost; the former platform is locked out."""
     from deploy.database.operator import take_over_database
 
-    take_over_database(as_json=as_json)
+    take_over_database(is_sure=yes, as_json=as_json)

@@ -4,21 +4,22 @@ import asyncio
 import json
 import secrets
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import TypeVar
 
 import asyncpg
+import typer
 
-from deploy.database.setup import set_passwords, set_up_database, take_over
+from deploy.database.setup import load_owner, set_passwords, set_up_database, shown, take_over
 from deploy.database.urls import SERVICES, PlatformDatabase, role_names
-from deploy.embedded.database import own_database, password_secret
+from deploy.embedded.database import PLATFORM_ID, own_database, password_secret
 from deploy.embedded.environment import postgres_environment
 from deploy.embedded.identities import restart
+from deploy.embedded.initialise import done_file
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import load_state
-from muster.errors import Conflict, Rejected, Transient
+from muster.errors import Broken, Rejected, Transient
 
 T = TypeVar("T")
 FOLDER = "database"
@@ -38,6 +39,7 @@ def create(*, as_json: bool) -> None:
     home.make()
     wanted = own_database(home, options)
     _reach(wanted, set_up_database(wanted))
+    _write_settings(home, wanted)
     _report(home, wanted, f"the database {wanted.name} is set up", as_json=as_json)
 
 
@@ -45,9 +47,9 @@ def rotate_passwords(service: str | None, *, as_json: bool) -> None:
     """Give logins new passwords. Services that run here are restarted with them.
 
     Raises:
-        Rejected: there is no such service.
-        Conflict: the database is another platform's.
-        Broken: a service did not come back.
+        Rejected: there is no such service, platform or database.
+        Conflict: the database is not this platform's.
+        Broken: services did not come back; all others were restarted.
     """
     if service is not None and service not in SERVICES:
         raise Rejected(
@@ -56,42 +58,67 @@ def rotate_passwords(service: str | None, *, as_json: bool) -> None:
             hint=f"one of {', '.join(SERVICES)}",
         )
     options = load_options(home=home_to_find())
+    if not (options.home / PLATFORM_ID).exists():
+        raise Rejected(
+            "no_platform",
+            f"{options.home} holds no platform: it has no {PLATFORM_ID}",
+            hint="set MUSTER_HOME to the platform's folder, or run this in the folder where `muster up` was run",
+        )
     home = Home(options.home)
     fresh = {role: secrets.token_hex(24) for role in role_names(service)}
     wanted = own_database(home, options)
-    _reach(wanted, set_passwords(wanted, fresh))
-    for role, password in fresh.items():
-        home.replace_secret(password_secret(role), password)
+    with home.replacing_secrets({password_secret(role): password for role, password in fresh.items()}):
+        # Should the renaming be cut short, the next start of the folder's own server sets the folder's passwords.
+        done_file(home, "database").unlink(missing_ok=True)
+        _reach(wanted, set_passwords(wanted, fresh))
+    wanted = own_database(home, options)
+    _write_settings(home, wanted)
     services = SERVICES if service is None else (service,)
-    is_here = _restart(options, services)
+    is_here = _restart(options, services, "its new passwords are set in the database and in this folder")
     done = f"{', '.join(services)}: new passwords" + (", and started again with them" if is_here else "")
-    _report(home, own_database(home, options), done, as_json=as_json)
+    _report(home, wanted, done, as_json=as_json)
 
 
-def take_over_database(*, as_json: bool) -> None:
-    """Record this folder's platform as the database's owner, with this folder's passwords.
+def take_over_database(*, is_sure: bool, as_json: bool) -> None:
+    """Record this folder's platform as the database's owner, with this folder's passwords. Services that run here are restarted.
 
     Raises:
-        Rejected: no server is named, or it has no such database.
-        Conflict: this folder's platform runs; it has its database already.
+        Rejected: no server is named, it has no such database, or nobody confirmed.
+        Conflict: the database is this platform's already.
+        Broken: services did not come back; all others were restarted.
     """
     options = load_options()
-    state = load_state(options.home)
-    if state is not None and state.supervisor.is_alive():
-        raise Conflict(
-            "already_up",
-            f"a platform runs in {options.home}, so it has its database already",
-            hint="set MUSTER_HOME to the folder that is to have the database",
-        )
     _check_server(options)
     home = Home(options.home)
     home.make()
     wanted = own_database(home, options)
-    before = _reach(wanted, take_over(wanted))
+    before = _reach(wanted, load_owner(wanted))
+    if before not in (None, wanted.platform) and not is_sure:
+        _confirm(wanted, before)
+    _reach(wanted, take_over(wanted))
+    _write_settings(home, wanted)
+    _restart(options, SERVICES, "the database is this platform's")
     said = f"the database {wanted.name} belongs to the platform in {options.home} from now on"
     if before is not None:
-        said += f"; the platform {before}… no longer gets in: stop what still runs of it"
+        said += f"; the platform {shown(before)}… no longer gets in: stop what still runs of it"
     _report(home, wanted, said, as_json=as_json)
+
+
+def _confirm(wanted: PlatformDatabase, before: str) -> None:
+    """Raises Rejected where nobody agrees to lock the former platform out."""
+    question = (
+        f"The database {wanted.name} belongs to the platform {before}, which is locked out. Take it over?"
+    )
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
+        raise Rejected(
+            "not_confirmed",
+            f"the database {wanted.name} was not taken over from the platform {before}: nobody confirmed it",
+            hint="give --yes in a script",
+        )
 
 
 def _check_server(options: Options) -> None:
@@ -114,26 +141,36 @@ def _reach(wanted: PlatformDatabase, work: Coroutine[None, None, T]) -> T:
         ) from error
 
 
-def _restart(options: Options, services: tuple[str, ...]) -> bool:
-    """Restart services of the platform that runs in the folder, one after the other; False where none runs."""
+def _restart(options: Options, services: tuple[str, ...], if_not: str) -> bool:
+    """Restart services of the platform that runs in the folder, one after the other; False where none runs.
+
+    Raises:
+        Broken: some did not come back; the message has each, and `if_not`, the state that this leaves it in.
+    """
     state = load_state(options.home)
     if state is None or not state.supervisor.is_alive():
         return False
+    failures = []
     for service in services:
-        restart(options, state, service)
+        try:
+            restart(options, state, service, if_not)
+        except Broken as failure:
+            failures.append(str(failure))
+    if failures:
+        raise Broken("\n".join(failures))
     return True
 
 
 def _report(home: Home, wanted: PlatformDatabase, done: str, *, as_json: bool) -> None:
     folder = home.root / FOLDER
-    _write_settings(folder, wanted)
     if as_json:
         print(json.dumps({"database": wanted.name, "platform": wanted.platform, "settings": str(folder)}))
     else:
         print(f"{done}\nservices started by hand read their settings from {folder}/SERVICE.env (mode 0600)")
 
 
-def _write_settings(folder: Path, wanted: PlatformDatabase) -> None:
+def _write_settings(home: Home, wanted: PlatformDatabase) -> None:
+    folder = home.root / FOLDER
     folder.mkdir(exist_ok=True)
     folder.chmod(0o700)
     for service, urls in wanted.urls.items():

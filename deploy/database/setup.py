@@ -1,7 +1,7 @@
 """Sets up one platform's database: creates what is missing, and refuses a database that belongs to another platform.
 
-The database records which platform it belongs to, by the id that the platform's folder holds. Everything here is repeatable and changes
-no existing password; `set_passwords` and `take_over` are what an operator asks for by name.
+The database records which platform it belongs to, by the id that the platform's folder holds. Set-up is repeatable and changes no
+existing password, except on the platform's own server; an operator runs `set_passwords` and `take_over` by name.
 """
 
 import asyncio
@@ -35,51 +35,79 @@ _IDENTITY = (
 """One row: the id of the platform that the database belongs to. Only the administrator may read it."""
 
 
-async def set_up_database(wanted: PlatformDatabase) -> None:
+async def set_up_database(wanted: PlatformDatabase, *, owns_server: bool = False) -> None:
     """Create the database, its roles, logins and schemas where they are missing.
+
+    Args:
+        owns_server: the server's data is in the platform's folder, so the folder's passwords replace those that differ.
 
     Raises:
         Rejected: the name cannot be used (`bad_settings`).
         Conflict: the database belongs to another platform (`database_taken`), or its login roles have other passwords than this
             platform's (`other_passwords`).
     """
-    await _check_passwords(wanted, await _set_up(wanted, {}))
+    check_name(wanted.name)
+    async with _server(wanted) as server:
+        if not await _exists(server, wanted.name):
+            await server.execute(f'CREATE DATABASE "{wanted.name}"')
+        async with _inside(wanted) as inside:
+            await _claim(inside, wanted)
+            before = await _make_roles(server, inside, wanted, wanted.passwords if owns_server else {})
+    await _check_passwords(wanted, before)
 
 
 async def set_passwords(wanted: PlatformDatabase, passwords: Mapping[str, str]) -> None:
-    """Replace the passwords of some roles' logins. Open connections stay; new ones need the new password.
+    """Replace the passwords of some roles' logins, all or none. Open connections stay; new ones need the new password.
 
     Raises:
-        Conflict: the database belongs to another platform (`database_taken`).
+        Rejected: there is no such database (`no_database`).
+        Conflict: the database belongs to no platform (`database_unclaimed`) or another one (`database_taken`).
     """
-    await _set_up(wanted, passwords)
+    async with _existing(wanted) as (server, inside):
+        owner = await _owner(inside)
+        if owner is None:
+            raise Conflict(
+                "database_unclaimed",
+                f"the database {wanted.name} belongs to no platform yet; no password was changed",
+                hint="`muster database init` sets it up for the platform in MUSTER_HOME",
+            )
+        _check_owner(owner, wanted)
+        await _make_roles(server, inside, wanted, passwords)
 
 
-async def take_over(wanted: PlatformDatabase) -> str | None:
-    """Record this platform as the database's and give the logins its passwords; returns the start of the former platform's id, if any.
+async def load_owner(wanted: PlatformDatabase) -> str | None:
+    """Return the id of the platform that the database belongs to; None: of none.
 
     Raises:
         Rejected: there is no such database (`no_database`).
     """
-    check_name(wanted.name)
-    async with _server(wanted) as server:
-        if not await _exists(server, wanted.name):
-            raise Rejected(
-                "no_database",
-                f"the server has no database {wanted.name}, so there is nothing to take over",
-                "MUSTER_POSTGRES__DATABASE",
-                "`muster database init` creates it",
+    async with _existing(wanted) as (_, inside):
+        return await _owner(inside)
+
+
+async def take_over(wanted: PlatformDatabase) -> None:
+    """Give the logins this platform's passwords, and record this platform as the database's.
+
+    The record comes last, so that one that is cut short can be repeated.
+
+    Raises:
+        Rejected: there is no such database (`no_database`).
+        Conflict: it belongs to this platform already (`already_owned`).
+    """
+    async with _existing(wanted) as (server, inside):
+        if await _owner(inside) == wanted.platform:
+            raise Conflict(
+                "already_owned",
+                f"the database {wanted.name} belongs to this platform already (id {shown(wanted.platform)}); nothing was changed",
+                hint="if its logins have other passwords than the platform's folder, run `muster database rotate`",
             )
-        async with _inside(wanted) as inside:
-            await inside.execute(_IDENTITY)
-            before: str | None = await inside.fetchval("SELECT id FROM platform.identity")
-            await inside.execute(
-                "INSERT INTO platform.identity VALUES ($1)"
-                " ON CONFLICT (singleton) DO UPDATE SET id = EXCLUDED.id, since = now()",
-                wanted.platform,
-            )
-    await _set_up(wanted, wanted.passwords)
-    return shown(before) if before and before != wanted.platform else None
+        await _make_roles(server, inside, wanted, wanted.passwords)
+        await inside.execute(_IDENTITY)
+        await inside.execute(
+            "INSERT INTO platform.identity VALUES ($1)"
+            " ON CONFLICT (singleton) DO UPDATE SET id = EXCLUDED.id, since = now()",
+            wanted.platform,
+        )
 
 
 async def drop_database(administrator_url: str, database: str) -> None:
@@ -103,28 +131,24 @@ def check_name(database: str) -> None:
         )
 
 
-async def _set_up(wanted: PlatformDatabase, replaced: Mapping[str, str]) -> frozenset[str]:
-    """Create what is missing, and give some roles' logins another password; returns the roles of the server as they were."""
-    check_name(wanted.name)
-    async with _server(wanted) as server:
-        if not await _exists(server, wanted.name):
-            await server.execute(f'CREATE DATABASE "{wanted.name}"')
-        async with _inside(wanted) as inside:
-            await _claim(inside, wanted)
-            roles = await server.fetch("SELECT rolname FROM pg_roles")
-            existing = frozenset(row["rolname"] for row in roles)
-            changes = [
-                *create_roles(existing),
-                *create_logins(wanted.name, {**wanted.passwords, **replaced}, existing),
-                *(
-                    set_password(wanted.name, role, password)
-                    for role, password in replaced.items()
-                    if login_name(wanted.name, role) in existing
-                ),
-            ]
-            await server.execute("; ".join([*changes, "SELECT 1"]))
-            await inside.execute("; ".join(grant(wanted.name)))
-            await server.execute("; ".join(allow_logins(wanted.name)))
+async def _make_roles(
+    server: Any, inside: Any, wanted: PlatformDatabase, replaced: Mapping[str, str]
+) -> frozenset[str]:
+    """Create roles and schemas that are missing, and give some roles' logins another password; returns the roles as they were."""
+    roles = await server.fetch("SELECT rolname FROM pg_roles")
+    existing = frozenset(row["rolname"] for row in roles)
+    changes = [
+        *create_roles(existing),
+        *create_logins(wanted.name, {**wanted.passwords, **replaced}, existing),
+        *(
+            set_password(wanted.name, role, password)
+            for role, password in replaced.items()
+            if login_name(wanted.name, role) in existing
+        ),
+    ]
+    await server.execute("; ".join([*changes, "SELECT 1"]))
+    await inside.execute("; ".join(grant(wanted.name)))
+    await server.execute("; ".join(allow_logins(wanted.name)))
     return existing
 
 
@@ -136,7 +160,19 @@ async def _claim(inside: Any, wanted: PlatformDatabase) -> None:
     """Record this platform as the database's, unless one is recorded. Raises Conflict where that is another."""
     await inside.execute(_IDENTITY)
     await inside.execute("INSERT INTO platform.identity VALUES ($1) ON CONFLICT DO NOTHING", wanted.platform)
-    owner = await inside.fetchval("SELECT id FROM platform.identity")
+    _check_owner(await inside.fetchval("SELECT id FROM platform.identity"), wanted)
+
+
+async def _owner(inside: Any) -> str | None:
+    """The platform that the database records; None where it records none."""
+    if not await inside.fetchval("SELECT to_regclass('platform.identity') IS NOT NULL"):
+        return None
+    owner: str | None = await inside.fetchval("SELECT id FROM platform.identity")
+    return owner
+
+
+def _check_owner(owner: str, wanted: PlatformDatabase) -> None:
+    """Raises Conflict where the database is another platform's."""
     if owner == wanted.platform:
         return
     raise Conflict(
@@ -179,6 +215,22 @@ async def _server(wanted: PlatformDatabase) -> AsyncIterator[Any]:
         yield server
     finally:
         await server.close()
+
+
+@asynccontextmanager
+async def _existing(wanted: PlatformDatabase) -> AsyncIterator[tuple[Any, Any]]:
+    """The administrator's connections to the server, with the lock, and to the database. Raises Rejected where there is no such database."""
+    check_name(wanted.name)
+    async with _server(wanted) as server:
+        if not await _exists(server, wanted.name):
+            raise Rejected(
+                "no_database",
+                f"the server has no database {wanted.name}; nothing was changed",
+                "MUSTER_POSTGRES__DATABASE",
+                "name the platform's database, or run `muster database init` to create it",
+            )
+        async with _inside(wanted) as inside:
+            yield server, inside
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ from shared.nats_jwt import WORKER_NAME
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 _RESTART_PATIENCE_S = 60.0
+OLD_KEYS_COUNT = "what was signed before still counts"
 RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
 
 
@@ -103,8 +104,12 @@ def reload(options: Options) -> bool:
     return True
 
 
-def restart(options: Options, state: State, service: str) -> None:
-    """Has a part end in order, and waits until it is there again. Raises Broken where it does not come back."""
+def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_COUNT) -> None:
+    """Has a part end in order, and waits until it is there again.
+
+    Raises:
+        Broken: it does not come back; the message has `if_not`, the state that this leaves behind.
+    """
     before = _part(state, service)
     if before is None or before.process is None:
         return
@@ -117,7 +122,7 @@ def restart(options: Options, state: State, service: str) -> None:
 
     if not wait_until(is_back, _RESTART_PATIENCE_S):
         raise Broken(
-            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; what was signed before still counts;"
+            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; {if_not};"
             f" see {options.home / 'logs' / f'{service}.log'}"
         )
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from deploy.embedded.servers.base import Home
 from muster.errors import Broken, MusterError
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,11 @@ def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
         done.write_text(mark)
 
 
+def done_file(home: Home, step: str) -> Path:
+    """The file that remembers the last job of a step; without it the step is performed again."""
+    return home.secrets / f"{step}.done"
+
+
 def _mark(step: str, text: str) -> str:
     digest = hashlib.sha256(text.encode())
     for pattern in SOURCES[step]:
@@ -81,7 +87,7 @@ def _perform(job: dict[str, str]) -> None:
             wanted = PlatformDatabase(
                 job["administrator_url"], job["platform"], json.loads(job["passwords"]), job["name"]
             )
-            asyncio.run(set_up_database(wanted))
+            asyncio.run(set_up_database(wanted, owns_server=bool(json.loads(job["owns_server"]))))
         case "bucket":
             from deploy.embedded.buckets import make_bucket
 

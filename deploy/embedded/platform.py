@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from deploy.embedded.database import own_database
 from deploy.embedded.environment import Addresses, S3Address, service_environment
-from deploy.embedded.initialise import run_step
+from deploy.embedded.initialise import done_file, run_step
 from deploy.embedded.keeper import Keeper
 from deploy.embedded.leftovers import WORKERS_FOLDER
 from deploy.embedded.options import NICENESS, Options
@@ -66,7 +66,7 @@ class Platform:
         steps: dict[str, Step] = {"nats": self._make_keys}
         if s3 := self._find(S3Server):
             job = {"directory": str(s3.certificates)}
-            steps["s3"] = lambda: run_step("certificates", job, self._done("certificates"))
+            steps["s3"] = lambda: run_step("certificates", job, done_file(self.home, "certificates"))
         if postgres := self._find(PostgresServer):
             steps["postgres"] = postgres.prepare
         return steps
@@ -81,24 +81,26 @@ class Platform:
         return tuple(name for name in ("nats", "postgres", "redis", "s3") if name not in started)
 
     def _make_keys(self) -> None:
-        run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
+        run_step("keys", {"directory": str(self.keys.directory)}, done_file(self.home, "keys"))
 
     def _make_database(self) -> None:
         wanted = own_database(self.home, self.options)
+        owns_server = self._find(PostgresServer) is not None
         job = {
             "administrator_url": wanted.administrator_url,
             "platform": wanted.platform,
             "passwords": json.dumps(wanted.passwords, sort_keys=True),
             "name": wanted.name,
+            "owns_server": json.dumps(owns_server),
         }
         # A server of somebody's own may have been given to another platform since the last start.
-        run_step("database", job, self._done("database") if self._find(PostgresServer) else None)
+        run_step("database", job, done_file(self.home, "database") if owns_server else None)
 
     def _make_bucket(self) -> None:
         started = self._find(S3Server)
         s3, pair = self._s3, started.administrator if started else (self._s3.access_key, self._s3.secret_key)
         job = {"url": s3.url, "access_key": pair[0], "secret_key": pair[1], "bucket": s3.bucket}
-        run_step("bucket", job, self._done("bucket"))
+        run_step("bucket", job, done_file(self.home, "bucket"))
 
     def _servers(self) -> tuple[Daemon, ...]:
         options = self.options
@@ -197,6 +199,3 @@ class Platform:
         if not path.exists():
             write_private(path, "mst_" + base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode())
         return path
-
-    def _done(self, step: str) -> Path:
-        return self.home.secrets / f"{step}.done"

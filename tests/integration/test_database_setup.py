@@ -6,7 +6,7 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from deploy.database.setup import drop_database, set_passwords, set_up_database, take_over
+from deploy.database.setup import drop_database, load_owner, set_passwords, set_up_database, take_over
 from deploy.database.urls import PlatformDatabase, role_names
 from muster.errors import Conflict, Rejected
 from tests.integration.servers import Servers
@@ -96,16 +96,36 @@ async def test_a_password_is_rotated_by_itself(first: PlatformDatabase) -> None:
         assert await role_of(now.urls[service].owner) == f"{service}_owner"
 
 
+async def test_a_rotation_neither_creates_nor_claims_a_database(first: PlatformDatabase) -> None:
+    missing = replace(first, name=f"{NAME}_missing")
+    for _ in range(2):
+        with pytest.raises(Rejected) as no_database:
+            await set_passwords(missing, missing.passwords)
+        assert no_database.value.code == "no_database"
+    server = await asyncpg.connect(first.administrator_url)
+    await server.execute(f"CREATE DATABASE {missing.name}")
+    try:
+        for _ in range(2):
+            with pytest.raises(Conflict) as unclaimed:
+                await set_passwords(missing, missing.passwords)
+            assert unclaimed.value.code == "database_unclaimed"
+        assert await load_owner(missing) is None
+    finally:
+        await server.execute(f"DROP DATABASE {missing.name}")
+        await server.close()
+
+
 async def test_a_database_is_taken_over_on_purpose(first: PlatformDatabase) -> None:
     second = replace(first, platform="second-of-two", passwords=passwords("second"))
-    assert await take_over(second) == "first"
+    await take_over(second)
+    assert await load_owner(first) == second.platform
     await set_up_database(second)
     assert await role_of(second.urls["gateway"].owner) == "gateway_owner"
     with pytest.raises(Conflict):
         await set_up_database(first)
     with pytest.raises(asyncpg.InvalidPasswordError):
         await asyncpg.connect(first.urls["gateway"].owner)
-    with pytest.raises(Rejected, match="nothing to take over"):
+    with pytest.raises(Rejected, match="has no database muster_nowhere"):
         await take_over(replace(second, name="muster_nowhere"))
 
 

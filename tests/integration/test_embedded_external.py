@@ -63,7 +63,9 @@ def test_an_operator_sets_up_a_database_by_hand(servers: Servers, tmp_path: Path
 
     lost = environment | {"MUSTER_HOME": str(tmp_path / "other")}
     assert "muster database take-over" in _muster(lost, "database", "init", fails=True)
-    _muster(lost, "database", "take-over")
+    asked = _muster(lost, "database", "take-over", fails=True)
+    assert (tmp_path / "platform-id").read_text().strip() in asked and "--yes" in asked
+    _muster(lost, "database", "take-over", "--yes")
     _muster(lost, "database", "init")
     assert "belongs to another platform" in _muster(environment, "database", "rotate", fails=True)
 

@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sysconfig
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,11 +67,22 @@ class Home:
             write_private(path, secrets.token_hex(24))
         return path.read_text().strip()
 
-    def replace_secret(self, name: str, text: str) -> None:
-        """Another secret of that name, whole or not at all."""
-        fresh = self.secrets / f"{name}.new"
-        write_private(fresh, text)
-        fresh.replace(self.secrets / name)
+    @contextmanager
+    def replacing_secrets(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """Write other secrets beside those of the same names, and put them in their place if the block succeeds.
+
+        A full disk fails before the block. Afterwards files are only renamed.
+        """
+        fresh = {name: self.secrets / f"{name}.new" for name in texts}
+        try:
+            for name, path in fresh.items():
+                write_private(path, texts[name])
+            yield
+            for name, path in fresh.items():
+                path.replace(self.secrets / name)
+        finally:
+            for path in fresh.values():
+                path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
