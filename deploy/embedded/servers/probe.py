@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from itertools import count
 from threading import Thread
 
@@ -26,6 +27,17 @@ MOST_DOUBLED = 32
 _CONTENT = b"probe"
 _LIFE = timedelta(minutes=5)
 _REGION = "us-east-1"
+
+
+class Room(Enum):
+    """How much of the disk is free for a store."""
+
+    ENOUGH = auto()
+    LITTLE = auto()
+    """The store accepts objects; a failure may come from the disk, so none counts towards a restart."""
+    NONE = auto()
+    """The store refuses objects."""
+
 
 Failures = Mapping[int, str]
 """Why an object could not be stored, read or deleted, by partition."""
@@ -108,7 +120,7 @@ class StuckJudge:
             self._failing[partition] = _Failing(was.since, was.count + 1, reason)
 
     def forget(self) -> None:
-        """The disk is full: what failed before proves nothing."""
+        """The disk is full or nearly: what failed before proves nothing."""
         self._failing = {}
 
     def on_start(self) -> None:
@@ -148,19 +160,22 @@ class StoreWatch:
         self._judge.on_start()
         self._round, self._next_at = None, 0.0
 
-    def check(self, now: float, *, has_room: bool) -> Health:
+    def check(self, now: float, room: Room) -> Health:
         """Take in a round that is over, begin the next one that is due, and return what is known."""
         if self._round is not None and self._round.done():
             failures = self._round.result()
             self._round = None
             self._next_at = now + (self._times.again_s if failures else self._times.every_s)
+            if room is Room.LITTLE:
+                self._judge.forget()
             self._judge.observe(now, failures)
-        if not has_room:
+        if room is Room.NONE:
             self._judge.forget()
             return Health("the disk that holds its data is full: free some space")
         if self._round is None and now >= self._next_at:
             self._round = _in_thread(self._probe.run)
-        return Health(self._judge.trouble, is_stuck=self._judge.is_stuck(now))
+        is_stuck = room is Room.ENOUGH and self._judge.is_stuck(now)
+        return Health(self._judge.trouble, is_stuck=is_stuck)
 
 
 def probe_folders(bucket: str, partitions: int = PARTITIONS) -> list[str]:

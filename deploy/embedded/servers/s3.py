@@ -23,16 +23,18 @@ from deploy.embedded.servers.base import (
     plain_environment,
     write_private,
 )
-from deploy.embedded.servers.probe import USUAL, ProbeTimes, StoreProbe, StoreWatch
+from deploy.embedded.servers.probe import USUAL, ProbeTimes, Room, StoreProbe, StoreWatch
 
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
 NICENESS = 3
 """Bytes come and go beside trainings on the same cores: those come first (decisions 0085, 0235)."""
-ROOM_BYTES = 64 * 1024 * 1024
-ROOM_PART = 50
-"""SeaweedFS refuses objects where less than a hundredth of the disk is free; twice that counts as space."""
+MINIMUM_PART = 100
+"""SeaweedFS refuses objects where less than a hundredth of the disk is free (`-volume.minFreeSpace`)."""
+LITTLE_BYTES = 64 * 1024 * 1024
+LITTLE_PART = 50
+"""Below the greater of the two a failure may come from the disk."""
 _GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
@@ -115,7 +117,7 @@ class S3Server(Daemon):
 
     def check(self, now: float) -> Health:
         disk = shutil.disk_usage(self.home.root)
-        return self._watch.check(now, has_room=disk.free > max(ROOM_BYTES, disk.total // ROOM_PART))
+        return self._watch.check(now, room_on(disk.free, disk.total))
 
     def clean(self) -> None:
         for port in self._ports:
@@ -163,6 +165,13 @@ class S3Server(Daemon):
         )  # fmt: skip
         user, password = self.administrator
         return arguments, {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password, "MINIO_BROWSER": "off"}
+
+
+def room_on(free: int, total: int) -> Room:
+    """Return how much room a disk has for objects, by its bytes."""
+    if free < total / MINIMUM_PART:
+        return Room.NONE
+    return Room.LITTLE if free < max(LITTLE_BYTES, total / LITTLE_PART) else Room.ENOUGH
 
 
 def _identity(name: str, pair: tuple[str, str], actions: list[str]) -> dict[str, object]:
