@@ -36,6 +36,7 @@ _CONNECTION = "the connection to nats"
 ADMISSION = "being let in by nats"
 """What an outage is of where a credential is not taken any more."""
 _REFUSED = "it does not take this credential any more: its key was revoked, or it has expired; whoever it is needs another"
+_FORBIDDEN = "permissions violation for publish"
 _PROBE_S = 2.5
 _PENDING_BYTES = 32 * 1024 * 1024
 _log = structlog.get_logger()
@@ -66,6 +67,8 @@ class Bus:
         self._closing = False
         self._outages = Outages()
         self._hearing = Hearing(client, self._outages)
+        self._forbidden = ""
+        """The server's last error about a message that it did not permit, in lower case; since the last probe."""
         self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
@@ -155,6 +158,7 @@ class Bus:
         if not self.connected:
             return "not connected to NATS"
         subject = f"{streams.HEALTH}.{service}"
+        self._forbidden = ""
         message = [Outgoing(subject, b"", {})]
         (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if outcome == NotStored(NO_STREAM):
@@ -164,6 +168,11 @@ class Bus:
                 (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if isinstance(outcome, Stored):
             return None
+        if subject.lower() in self._forbidden:
+            return (
+                f"NATS reports a permissions violation: the credentials do not permit publishing to {subject};"
+                " sign them again with `muster keys init` and start the service with them"
+            )
         return f"the stream {streams.EVENTS.name} does not accept messages: {outcome.why}"
 
     async def ask(self, query: Query[R], tenant: TenantId, timeout_s: float = 5.0) -> R:
@@ -266,6 +275,8 @@ class Bus:
         if not self._client.is_connected and "authorization violation" in str(error).lower():
             self._outages.failed(ADMISSION, _REFUSED)  # said once, not with each try
             return
+        if _FORBIDDEN in str(error).lower():
+            self._forbidden = str(error).lower()
         _log.warning("nats reported an error", error=repr(error))
 
     async def _on_disconnect(self) -> None:

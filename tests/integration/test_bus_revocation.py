@@ -232,3 +232,13 @@ async def test_what_the_accounts_own_key_signs_does_not_count(own_server: NatsSe
         stolen = own_server.home.root / "stolen.creds"
         stolen.write_text(credentials_text(token, seed))
         assert not await _is_let_in(own_server, "admin", stolen)
+
+
+async def test_a_probe_names_a_permission_that_the_credentials_lack(own_server: NatsServer) -> None:
+    """As with credentials of a release whose services did not publish what this one's do."""
+    keys = own_server.keys
+    async with await Bus.connect(own_server.url, "gateway", keys.credentials("gateway")) as bus:
+        await bus.ensure_streams()
+        assert await bus.probe("gateway") is None
+        why = await bus.probe("registry")
+        assert why is not None and "muster keys init" in why and "permissions violation" in why
