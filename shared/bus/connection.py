@@ -163,9 +163,10 @@ class Bus:
         (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if outcome == NotStored(NO_STREAM):
             # A bus that is new, or has lost its store, takes messages as soon as somebody creates its streams.
-            with contextlib.suppress(Transient):
-                await self.ensure_streams()
-                (outcome,) = await self.pipeline.publish(message, _PROBE_S)
+            with contextlib.suppress(Transient, TimeoutError):
+                async with asyncio.timeout(_PROBE_S):
+                    await self.ensure_streams()
+                    (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if isinstance(outcome, Stored):
             return None
         if subject.lower() in self._forbidden:

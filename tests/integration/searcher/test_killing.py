@@ -37,9 +37,8 @@ async def test_an_experiment_without_runs_is_final_though_no_scheduler_answers(
     await order(neighbours, command, experiment_id=experiment)
     over = await neighbours.wait_state(experiment, "cancelled")
     assert (over.final, over.trials.cancelled) == (True, 2)
-    await eventually(
-        lambda: {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {Wanted.KILL}
-    )
+    wanted = Wanted.KILL if command is KillExperiment else Wanted.CANCEL
+    await eventually(lambda: {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {wanted})
     await eventually(lambda: all(trial.final for trial in neighbours.heard.trials(experiment).values()))
 
 

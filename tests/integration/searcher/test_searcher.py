@@ -180,7 +180,9 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
     await neighbours.publish(FinishExperiment(operation_id=uuid4(), experiment_id=experiment))
     await neighbours.wait_state(experiment, "stopping")
     await eventually(
-        lambda: {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {Wanted.STOP, Wanted.KILL}
+        lambda: (
+            {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {Wanted.STOP, Wanted.CANCEL}
+        )
     )
     await neighbours.publish(run_ended(granted, 1))
     for wish in neighbours.heard.wishes(experiment).values():
