@@ -25,7 +25,8 @@ MADE = {
     "warm": 6,
 }
 """How many trials those have whose number is known."""
-UNHURRIED = {"budget": ("budget.deadline=30s",)}
+UNHURRIED = {"budget": ("budget.deadline=30s", "resources.priority=10")}
+"""Its deadline runs from the submission, and all families share the slots: it goes first among them."""
 
 
 def test_every_family_is_shown_and_ends_as_its_page_says(platform: Platform) -> None:
