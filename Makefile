@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
 
-.PHONY: help setup web demo test lint style types bench up down gen peers tensorflow
+.PHONY: help setup web demo test drill lint style types bench up down gen peers tensorflow
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,9 +56,12 @@ web: ## build the dashboard that the gateway serves (takes Node 20.19 or newer)
 demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
-test: setup ## run every test but the benchmarks
+test: setup ## run every test but the benchmarks and the long drills
 	@if [ -e web/node_modules/.package-lock.json ]; then cd web && npm run --silent test; fi
 	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
+
+drill: setup ## run one long drill in full: make drill NAME=failover
+	@$(BIN)/python -m tests.drills $(NAME)
 
 lint: style types ## check style, types and the borders between packages
 	@:

@@ -9,6 +9,7 @@ from simulator.faults import Fault, Trouble
 from simulator.watching.watch import Watch
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
 from tests.support.policies import plain
+from tests.support.thorough import examples
 
 
 class Causes(Watch):
@@ -22,7 +23,7 @@ class Causes(Watch):
         self.seen.append((self.agenda.now_ms, cause))
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(examples(24, 500)))
 def test_everything_fails_together(seed):
     world(seed, EVERY_FAULT, count=12).end()
 

@@ -22,6 +22,7 @@ from simulator.watching.breach import Breach
 from simulator.watching.invariants import all_invariants
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
 from tests.support.policies import plain
+from tests.support.thorough import examples
 
 OFFER = Offer(MachineKind("machine", "cloud", 8, "cuda"), price_per_hour=3.0)
 SPEC = PoolSpec(POOL, (OFFER,), 0, 4, timedelta(minutes=2), timedelta(minutes=5))
@@ -54,7 +55,7 @@ def goes_home(ended: World) -> None:
     assert len(provisioner.cloud.observe()) <= least
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(examples(10, 100)))
 def test_all_work_ends_on_machines_that_come_and_go_whatever_fails(seed):
     ended = world(seed, FAULTS, count=12, searches=1, rented=rented(seed))
     ended.end(after_ms=DAY_MS)

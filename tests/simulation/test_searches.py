@@ -18,6 +18,7 @@ from simulator.searching.submission import Submission
 from simulator.simulate import simulate
 from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, world
+from tests.support.thorough import examples
 
 HOURS_MS = 3_600_000
 TWO_SLOTS = Cluster.model_validate({"machines": [{"slots": 2}]})
@@ -35,7 +36,7 @@ def submission(searcher: dict[str, object], learning: Learning, **resources: obj
     return Submission("search", config, learning, launch_ms=0)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(examples(10, 200)))
 def test_every_search_ends_as_its_rule_says_whatever_fails(seed):
     world(seed, EVERY_FAULT, count=12, searches=2).end(after_ms=12 * HOURS_MS)
 

@@ -17,6 +17,7 @@ from tests.integration.bus.parts import (
 )
 from tests.integration.bus.relaying import Service, effect_of
 from tests.integration.servers import Servers, TestDatabase
+from tests.support.thorough import every
 from tests.support.waiting import eventually
 
 KILLED_AT = (
@@ -30,7 +31,7 @@ KILLED_AT = (
 )
 
 
-@pytest.mark.parametrize("point", KILLED_AT)
+@pytest.mark.parametrize("point", every(2, KILLED_AT))
 async def test_killed_anywhere_every_effect_happens_once(
     point: str, settings: Environment, tables: TestDatabase
 ) -> None:

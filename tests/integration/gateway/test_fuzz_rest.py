@@ -19,7 +19,7 @@ from tests.support.thorough import FULL, every
 EXAMPLES = 1
 """Right and wrong ones each, drawn for each operation; the same ones in each run."""
 COVERED = every(3, OPERATIONS)
-"""Of these each rule of the schema is tried, and broken, by thousands of requests; with FULL=1 of all, which takes three times as long."""
+"""Of these each rule of the schema is tried, and broken, by thousands of requests; `make drill NAME=fuzz` tries all, which takes three times as long."""
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",

@@ -11,6 +11,7 @@ from shared import faults
 from shared.bus import units
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.servers import Servers
+from tests.support.thorough import every
 from tests.support.waiting import PATIENCE_S, eventually
 
 BEFORE_THE_WORKER = [reconcile.BEFORE_INTENT, reconcile.AFTER_INTENT, effects.BEFORE_LAUNCH]
@@ -27,7 +28,7 @@ def test_every_point_of_the_provisioner_is_tried() -> None:
     assert {name for name in faults.names() if name.startswith("provisioner.")} <= tried
 
 
-@pytest.mark.parametrize(("point", "nth"), STARTING)
+@pytest.mark.parametrize(("point", "nth"), every(3, STARTING))
 async def test_killed_while_it_starts_one_there_is_exactly_one(world: Around, point: str, nth: int) -> None:
     async with world.provisioner(faults=f"{point}:{nth}:kill") as first:
         assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
@@ -45,7 +46,7 @@ async def test_killed_while_it_starts_one_there_is_exactly_one(world: Around, po
         assert len(await world.rows("SELECT id FROM provisioner.instance")) == 1
 
 
-@pytest.mark.parametrize(("point", "nth"), ENDING)
+@pytest.mark.parametrize(("point", "nth"), every(2, ENDING))
 async def test_killed_while_it_ends_one_that_one_is_gone_and_no_other(
     world: Around, point: str, nth: int
 ) -> None:

@@ -13,6 +13,7 @@ from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 from tests.integration.scheduler.fake_worker import CLOCK, POOL
 from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
+from tests.support.thorough import every
 from tests.support.waiting import PATIENCE_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")
@@ -191,7 +192,7 @@ async def late_rules_hold(around: Platform) -> None:
     await eventually(is_known)
 
 
-@pytest.mark.parametrize("point", FAULTS)
+@pytest.mark.parametrize("point", every(2, FAULTS))
 async def test_a_leader_killed_at_any_point_of_its_cycle_leaves_one_run_and_one_end(
     around: Platform, point: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule, count_wishes, document
 from tests.integration.searcher.training import Patient, Train
+from tests.support.thorough import every
 from tests.support.waiting import PATIENCE_S
 
 POINTS = [
@@ -27,7 +28,7 @@ def loss(trial: int, step: int) -> float:
     return math.cos(trial * 78.233) + 1 / step
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", every(3, POINTS))
 async def test_killed_and_started_again(
     point: str, neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
 ) -> None:
