@@ -55,7 +55,6 @@ from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
 from shared.bus.health import BusOutage, check_delivery
-from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database
@@ -66,8 +65,6 @@ from shared.messages.health import HealthReport
 from shared.process import Process
 from shared.upgrading import migrate
 
-PACE = Pace(0.2)
-"""Projections may be as late as nobody sees, and cost a transaction for many events instead of one each."""
 NUMBERED_AT_ONCE = 2
 """Of a tenant's creates: one that holds its counter, and one that asks for it next. More would only hold connections, which are others' too."""
 _SWEEP_EVERY = timedelta(minutes=10)
@@ -152,7 +149,7 @@ def _consume(process: Process, bus: Bus, units: Units, handlers: Handlers) -> No
     async def stop() -> None:
         stopping.set()
 
-    projecting = Consumer(bus, units.beginning(events.feed_lock), "gateway", handlers, pace=PACE)
+    projecting = Consumer(bus, units.beginning(events.feed_lock), "gateway", handlers)
     commands = Consumer(bus, units, "gateway", republishing("gateway"))
     process.start("events", lambda: projecting.run(stopping), stop)
     process.start("commands", lambda: commands.run(stopping), stop)

@@ -37,7 +37,6 @@ from services.registry.turns import SharedTurns
 from services.registry.uploads import Uploads
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.health import check_delivery, health_answers
-from shared.bus.pace import Pace
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
 from shared.db import Database
@@ -57,8 +56,6 @@ NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
 QUESTIONS_AT_ONCE = 256
-PACE = Pace(0.25)
-"""Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
 """What another replica was asked to read and did not: it has died, or has much to read."""
@@ -120,7 +117,7 @@ async def compose(settings: Settings, process: Process) -> None:
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
-    _start(process, "events", Consumer(bus, units, NAME, EVENTS, pace=PACE).run)
+    _start(process, "events", Consumer(bus, units, NAME, EVENTS).run)
     process.start("deleting", deleting.run)
     _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
     await _answer(process, bus, answers)

@@ -14,19 +14,14 @@ from services.searcher.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.health import check_delivery, health_answers
-from shared.bus.pace import Pace
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database
 from shared.deleting import Deleting
-from shared.messages.experiments import SubmissionCommitted
-from shared.messages.pools import PoolCapacity
 from shared.process import Process
 from shared.upgrading import migrate
 
 NAME = "searcher"
-PACE = Pace(0.2, patient=frozenset({SubmissionCommitted.TYPE, PoolCapacity.TYPE}))
-"""Where many are submitted they begin together, and what that leads to goes on together through all services; results of trials wait for nothing."""
 
 
 async def compose(settings: SearcherSettings, process: Process) -> None:
@@ -52,7 +47,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     await process.enter(Responder(bus, NAME, answers))
     commands = {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}
     for name, consumer in (
-        ("events", Consumer(bus, units, NAME, EventHandlers(desk).handlers(), pace=PACE)),
+        ("events", Consumer(bus, units, NAME, EventHandlers(desk).handlers())),
         ("commands", Consumer(bus, units, NAME, commands)),
     ):
         stopping = asyncio.Event()

@@ -46,12 +46,8 @@ def filter_of(message: type[Event] | type[Command]) -> str:
 
 
 def by_tenant(arrived: Sequence[Arrived]) -> list[tuple[TenantId, list[Arrived]]]:
-    """Each tenant's in their order; answers to commands come first, as somebody waits for them, then who has few before who has many."""
+    """Group messages by tenant, each group in its order; the smallest group comes first, so that a busy tenant delays no other."""
     groups: dict[TenantId, list[Arrived]] = {}
     for found in arrived:
         groups.setdefault(found.delivery.envelope.tenant, []).append(found)
-    return sorted(groups.items(), key=lambda one: (not _has_answer(one[1]), len(one[1])))
-
-
-def _has_answer(group: Sequence[Arrived]) -> bool:
-    return any(found.delivery.envelope.is_answer for found in group)
+    return sorted(groups.items(), key=lambda one: len(one[1]))

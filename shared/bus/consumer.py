@@ -23,7 +23,6 @@ from shared.bus.connection import Bus
 from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.inbox import Inbox
-from shared.bus.pace import Pace
 from shared.bus.pull import CONSUMING, Pull
 from shared.bus.suspects import BEGUN_AT_MOST, Suspects
 from shared.bus.units import Unit, Units
@@ -43,7 +42,6 @@ Handlers = Mapping[type[Event] | type[Command], Handler]
 
 R = TypeVar("R")
 
-IMMEDIATELY = Pace()
 _HANDLING = "handling"
 _MAX_FAILURES = 8
 _ALONE_FROM_DELIVERY = 3
@@ -61,7 +59,6 @@ class Consumer:
     Args:
         service: the durable's name, and its name in the inbox.
         handlers: by message type; one stream's types only (events, or commands).
-        pace: how soon batches follow each other where much comes: fewer transactions where nobody waits for them.
     """
 
     def __init__(
@@ -71,7 +68,6 @@ class Consumer:
         service: str,
         handlers: Handlers,
         schema: str | None = None,
-        pace: Pace = IMMEDIATELY,
     ) -> None:
         self._bus = bus
         self._units = units
@@ -80,7 +76,7 @@ class Consumer:
         filters = [filter_of(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
         self._outages = Outages(consumer=f"{self._stream.name}.{service}")
-        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, self._outages, pace)
+        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, self._outages)
         self._inbox = Inbox(service, schema or service)
         self._suspects = Suspects(units, service, schema or service)
         self._stopping = asyncio.Event()

@@ -17,8 +17,6 @@ REPLAYED_ID = "Muster-Id"
 """The id of a message that is sent again under another `Nats-Msg-Id`, so that the stream's duplicate window lets it through."""
 OLD = "Muster-Old"
 """On an event that is older than any inbox remembers: who has handled it cannot tell."""
-ANSWER = "Muster-Answer"
-"""On what answers a command: somebody waits for it."""
 TYPE = "Muster-Type"
 VERSION = "Muster-Version"
 TENANT = "Muster-Tenant"
@@ -40,7 +38,6 @@ class Envelope:
     causation: UUID | None = None
     trace: Mapping[str, str] = field(default_factory=dict)
     is_old: bool = False
-    is_answer: bool = False
 
     def to_headers(self) -> dict[str, str]:
         headers = {
@@ -53,8 +50,6 @@ class Envelope:
             headers[CORRELATION] = str(self.correlation)
         if self.causation is not None:
             headers[CAUSATION] = str(self.causation)
-        if self.is_answer:
-            headers[ANSWER] = "1"
         headers.update(self.trace)
         return headers
 
@@ -71,7 +66,6 @@ class Envelope:
                 causation=_optional(headers.get(CAUSATION)),
                 trace={key: headers[key] for key in telemetry.TRACE_HEADERS if key in headers},
                 is_old=OLD in headers,
-                is_answer=ANSWER in headers,
             )
         except (KeyError, ValueError) as error:
             raise Rejected("bad_envelope", f"the message's headers cannot be read: {error!r}") from error

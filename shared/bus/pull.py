@@ -8,7 +8,6 @@ nats-py's own `fetch` waits for a full batch or its deadline, and its outstandin
 
 import asyncio
 import contextlib
-import math
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
@@ -20,7 +19,6 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
 
-from shared.bus.pace import Pace
 from shared.errors import Transient
 from shared.outages import Outages
 
@@ -50,7 +48,6 @@ class Pull:
         durable: str,
         filters: Sequence[str],
         outages: Outages,
-        pace: Pace,
     ) -> None:
         self._client = client
         self._jetstream = jetstream
@@ -58,12 +55,9 @@ class Pull:
         self._durable = durable
         self._filters = sorted(filters)
         self._outages = outages
-        self._pace = pace
-        self._due = -math.inf
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
         self._something = asyncio.Event()
-        self._hurry = asyncio.Event()
         self._handed_out = asyncio.Event()
         self._woken = False
         self._lost = False
@@ -84,7 +78,7 @@ class Pull:
                     await message.nak()
 
     async def next_batch(self) -> list[Msg]:
-        """Waits for at least one message, and for the pace, and returns all that are here, in the stream's order; nothing when woken.
+        """Waits for at least one message and returns all that are here, in the stream's order; nothing when woken.
 
         Raises:
             Transient: NATS or the consumer is away; call again.
@@ -96,7 +90,6 @@ class Pull:
                 async with asyncio.timeout(_SILENT_S):
                     await self._something.wait()
             self._something.clear()
-        await self._keep_pace()
         await self._ask_ahead()
         self._taken = self._rest(_BATCH)
         self._handed_out.set()
@@ -106,7 +99,6 @@ class Pull:
         """Ends a `next_batch` that waits."""
         self._woken = True
         self._something.set()
-        self._hurry.set()
 
     async def ensure(self) -> None:
         """Creates the durable consumer, or widens its filter when this version of the service listens to more."""
@@ -156,16 +148,6 @@ class Pull:
     def _rest(self, most: int) -> list[Msg]:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
 
-    async def _keep_pace(self) -> None:
-        """Waits until the next batch is due, or something has come that hurries it."""
-        now = asyncio.get_running_loop().time
-        if self._due > now() and len(self._arrived) < _BATCH:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(self._due):
-                    await self._hurry.wait()
-        self._hurry.clear()
-        self._due = self._pace.after(self._due, now())
-
     async def _ask_ahead(self) -> None:
         """Ask for what comes after the batch that is about to be taken; where that fails, `_keep_asking` finds out when it is needed."""
         left = max(0, len(self._arrived) - _BATCH) + self._outstanding
@@ -208,8 +190,6 @@ class Pull:
             self._outstanding -= 1
             self._arrived.append(message)
             self._something.set()
-            if self._pace.hurries(headers) or len(self._arrived) >= _BATCH:
-                self._hurry.set()
         elif status == _EXPIRED:
             # Only this request's part is gone: were another forgotten, one more would be sent each time, and all of them kept up.
             # Where none is left it is asked again at once, or what comes meanwhile would wait.

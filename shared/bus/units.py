@@ -103,7 +103,6 @@ class Word:
             correlation=_correlation(message, cause),
             causation=cause.envelope.id if cause else None,
             trace=_trace(cause),
-            is_answer=cause is not None and isinstance(cause.message, Command),
         )
         subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
         payload = message.to_bytes()

@@ -11,16 +11,11 @@ from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 HOT, CALM = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "calm"))
 
 
-def arrived(tenant: TenantId, number: int, is_answer: bool = False) -> Arrived:
-    envelope = Envelope(derived_id(tenant, number), "experiment.changed", 1, tenant, is_answer=is_answer)
+def arrived(tenant: TenantId, number: int) -> Arrived:
+    envelope = Envelope(derived_id(tenant, number), "experiment.changed", 1, tenant)
     return Arrived(cast(Msg, None), Delivery(None, envelope), 1)
 
 
 def test_who_has_little_to_do_does_not_wait_for_who_has_much() -> None:
     first, second, third, of_calm = arrived(HOT, 1), arrived(HOT, 2), arrived(HOT, 3), arrived(CALM, 1)
     assert by_tenant([first, second, of_calm, third]) == [(CALM, [of_calm]), (HOT, [first, second, third])]
-
-
-def test_who_waits_for_an_answer_comes_first_however_much_there_is_beside_it() -> None:
-    answered, beside, of_calm = arrived(HOT, 1, is_answer=True), arrived(HOT, 2), arrived(CALM, 1)
-    assert by_tenant([of_calm, beside, answered]) == [(HOT, [beside, answered]), (CALM, [of_calm])]

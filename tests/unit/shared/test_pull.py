@@ -5,14 +5,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import orjson
-import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
-from shared.bus import envelope
-from shared.bus.consumer import IMMEDIATELY
-from shared.bus.pace import AT_ONCE, Pace
 from shared.bus.pull import Pull
 from shared.outages import Outages
 
@@ -55,10 +51,8 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def pulling(server: Server, pace: Pace = IMMEDIATELY) -> Pull:
-    return Pull(
-        cast(Client, server), cast(JetStreamContext, None), "S", "d", ["s"], Outages(consumer="d"), pace
-    )
+def pulling(server: Server) -> Pull:
+    return Pull(cast(Client, server), cast(JetStreamContext, None), "S", "d", ["s"], Outages(consumer="d"))
 
 
 async def test_requests_that_lapse_beside_another_do_not_pile_up() -> None:
@@ -74,35 +68,3 @@ async def test_requests_that_lapse_beside_another_do_not_pile_up() -> None:
             await server.send()
             assert len(await coming) == 1
             assert len(server.left) <= 2
-
-
-@pytest.mark.parametrize("hurried", [{envelope.ANSWER: "1"}, {envelope.TYPE: "run.ended"}])
-async def test_what_comes_often_waits_for_its_batch_and_what_is_waited_for_takes_it_along(
-    hurried: dict[str, str],
-) -> None:
-    server, patient = Server(), {envelope.TYPE: "submission.committed"}
-    pull = pulling(server, Pace(3600.0, patient=frozenset(patient.values())))
-    async with pull.opened():
-        for _ in range(AT_ONCE):
-            coming = asyncio.create_task(pull.next_batch())
-            await settled()
-            await server.send(**patient)
-            assert len(await coming) == 1, "after a rest nothing waits"
-        coming = asyncio.create_task(pull.next_batch())
-        await server.send(**patient)
-        await server.send(**patient)
-        await settled()
-        assert not coming.done()
-        await server.send(**hurried)
-        assert len(await coming) == 3
-
-
-async def test_what_waits_for_its_batch_has_it_when_that_is_due() -> None:
-    server = Server()
-    pull = pulling(server, Pace(0.01))
-    async with pull.opened():
-        for _ in range(AT_ONCE + 2):
-            coming = asyncio.create_task(pull.next_batch())
-            await settled()
-            await server.send()
-            assert len(await coming) == 1

@@ -13,7 +13,7 @@ from shared.bus.units import OutboxRow
 from shared.db import Database
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, ExperimentId, derived_id
-from shared.messages.experiments import ExperimentChanged, PauseExperiment, SubmissionCommitted
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 EXPERIMENT = ExperimentId(derived_id(DEFAULT_TENANT, "an experiment"))
@@ -91,17 +91,6 @@ async def test_a_repeated_handler_repeats_its_ids() -> None:
     )
     assert [row.id for row in first] == [row.id for row in again]
     assert len({row.id for row in first}) == 2
-
-
-async def test_what_answers_a_command_says_so_to_who_gathers_messages() -> None:
-    command = PauseExperiment(operation_id=EXPERIMENT, experiment_id=EXPERIMENT)
-    asked = Delivery(command, Envelope(derived_id(EXPERIMENT, 2), command.TYPE, 1, DEFAULT_TENANT))
-    (led_to,), (answer,) = (
-        await emitted("searcher", changed(1)),
-        await emitted("searcher", changed(1), cause=asked),
-    )
-    assert not Envelope.from_headers(led_to.headers).is_answer
-    assert Envelope.from_headers(answer.headers).is_answer
 
 
 async def test_two_services_that_answer_one_event_give_different_ids() -> None:
