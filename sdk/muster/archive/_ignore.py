@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from pathspec.patterns.gitignore import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
 Reason = Literal["cache", "secret", "file"]
 """Why something stays out: it is made anew by whoever needs it, it looks like a secret (or a history), or an ignore file names it."""
 
@@ -77,30 +80,40 @@ SECRETS = (
 MARKS = (("Local State",), ("Login Data",), ("cookies.sqlite",), ("client.json", "secrets"))
 """A folder that holds all of one of these is a browser's profile, or a platform's own folder under another name than .muster."""
 
+_ALL_BELOW = re.compile(r"/\*\*(/?)\s*$")
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern: it holds within `base`, the folder of its file (empty, or with a slash at its end).
+    """One pattern: it applies within `base`, the folder of its file (empty, or with a slash at its end).
 
     `overrides_usual`: where it takes in, also what the usual rules leave out.
     """
 
     pattern: re.Pattern[str]
     takes_in: bool
-    is_for_folders: bool
     reason: Reason
     base: str = ""
     overrides_usual: bool = True
+
+    def names(self, path: str) -> bool:
+        """Whether it names this entry; folders end with a slash. The patterns of pathspec also match all that is below an entry."""
+        if not path.startswith(self.base):
+            return False
+        inside = path[len(self.base) :]
+        start = inside.rstrip("/").rfind("/") + 1
+        return any(found.end() > start for found in self.pattern.finditer(inside))
 
 
 def read_rules(
     lines: Iterable[str], reason: Reason, base: str = "", *, overrides_usual: bool = True
 ) -> tuple[Rule, ...]:
-    """Return the rules of an ignore file's lines: blank ones and comments say nothing, `!` takes in again."""
+    """Return the rules of an ignore file's lines, without blank lines, comments, and what is no pattern (as Git does)."""
+    patterns = (_pattern(line) for line in lines)
     return tuple(
-        _rule(line.strip(), reason, base, overrides_usual)
-        for line in lines
-        if line.strip() and line[0] != "#"
+        Rule(pattern.regex, not pattern.include, reason, base, overrides_usual)
+        for pattern in patterns
+        if pattern is not None and pattern.regex is not None
     )
 
 
@@ -110,16 +123,14 @@ def usual_rules() -> tuple[Rule, ...]:
     return (*read_rules(CACHES, "cache"), *read_rules(SECRETS, "secret"))
 
 
-def deciding_rule(name: str, is_folder: bool, rules: Sequence[Rule]) -> Rule | None:
-    """Return the last rule that speaks of a path; None where none does.
+def deciding_rule(path: str, rules: Sequence[Rule]) -> Rule | None:
+    """Return the last rule that names a path, which ends with a slash where it is a folder; None where none does.
 
     Behind one that takes in and does not override the usual rules, these decide.
     """
     is_usual_left = False
     for rule in reversed(rules):
-        if (is_usual_left and rule.reason == "file") or not name.startswith(rule.base):
-            continue
-        if (rule.is_for_folders and not is_folder) or not rule.pattern.fullmatch(name[len(rule.base) :]):
+        if (is_usual_left and rule.reason == "file") or not rule.names(path):
             continue
         if rule.takes_in and not rule.overrides_usual:
             is_usual_left = True
@@ -133,42 +144,9 @@ def is_private(entries: AbstractSet[str]) -> bool:
     return any(entries >= frozenset(mark) for mark in MARKS)
 
 
-def _rule(line: str, reason: Reason, base: str, overrides_usual: bool) -> Rule:
-    takes_in = line.startswith("!")
-    pattern = line.removeprefix("!").removeprefix("\\")
-    is_for_folders = pattern.endswith("/")
-    pattern = pattern.rstrip("/")
-    is_anchored = "/" in pattern
-    start, wanted = "" if is_anchored else "(?:.*/)?", pattern.removeprefix("/")
-    return Rule(
-        _compiled(start, wanted),
-        takes_in,
-        is_for_folders,
-        reason,
-        base,
-        overrides_usual,
-    )
-
-
-def _compiled(start: str, pattern: str) -> re.Pattern[str]:
+def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     try:
-        return re.compile(start + _regex(pattern), re.DOTALL)
-    except re.error:
-        return re.compile(start + re.escape(pattern), re.DOTALL)
-
-
-def _regex(pattern: str) -> str:
-    written, at = "", 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            written, at = written + "(?:.*/)?", at + 3
-        elif pattern.startswith("**", at):
-            written, at = written + ".*", at + 2
-        elif pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
-            inside = pattern[at + 1 : end].replace("\\", "\\\\")
-            written += f"[^/{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]"
-            at = end + 1
-        else:
-            written += {"*": "[^/]*", "?": "[^/]"}.get(pattern[at], re.escape(pattern[at]))
-            at += 1
-    return written
+        # To pathspec `a/**` is `a` itself; to Git it is whatever is below.
+        return GitIgnoreSpecPattern(_ALL_BELOW.sub(r"/**/*\1", line))
+    except (GitIgnorePatternError, re.error):
+        return None

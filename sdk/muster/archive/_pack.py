@@ -126,9 +126,10 @@ class _Walk:
             name = prefix + entry.name
             status = entry.stat(follow_symlinks=False)
             is_directory = stat.S_ISDIR(status.st_mode)
-            reason = _reason(entry, name, is_directory, rules)
+            path = f"{name}/" if is_directory else name
+            reason = _reason(entry, path, rules)
             if reason is not None:
-                self.out[reason].append(f"{name}/" if is_directory else name)
+                self.out[reason].append(path)
                 continue
             if not is_directory and not stat.S_ISREG(status.st_mode):
                 raise Rejected(
@@ -139,15 +140,15 @@ class _Walk:
                 )
             yield name, Path(entry.path), status
             if is_directory:
-                yield from self.entries(Path(entry.path), name + "/", rules)
+                yield from self.entries(Path(entry.path), path, rules)
 
 
-def _reason(entry: os.DirEntry[str], name: str, is_directory: bool, rules: tuple[Rule, ...]) -> Reason | None:
+def _reason(entry: os.DirEntry[str], path: str, rules: tuple[Rule, ...]) -> Reason | None:
     """Why an entry stays out; None where it is packed."""
-    rule = deciding_rule(name, is_directory, rules)
+    rule = deciding_rule(path, rules)
     if rule is not None:
         return None if rule.takes_in else rule.reason
-    is_out = is_directory and is_private(frozenset(inside.name for inside in os.scandir(entry.path)))
+    is_out = path.endswith("/") and is_private(frozenset(inside.name for inside in os.scandir(entry.path)))
     return "secret" if is_out else None
 
 

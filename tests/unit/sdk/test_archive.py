@@ -95,6 +95,8 @@ def test_likely_secrets_stay_out_and_are_named(tmp_path: Path) -> None:
     (folder / ".musterignore").write_text("!.env\n!*.pem\n")
     assert {".env", "tls/server.pem"} <= set(pack(folder).files)
     assert "conf/.env.local" in pack(folder).secrets
+    (folder / ".musterignore").write_text("!tls\n!deep/\n!conf/**/\n")
+    assert {"conf/.env.local", "deep/id_rsa", "tls/server.pem"} <= set(pack(folder).secrets)
 
 
 def test_a_browsers_profile_and_a_platforms_folder_stay_out_whatever_their_names(tmp_path: Path) -> None:
@@ -165,6 +167,10 @@ def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
         ("**/b", ["a/b", "a/c/b", "b"]),
         ("a/**", ["a/b", "a/c/b"]),
         ("a/**/b", ["a/b", "a/c/b"]),
+        ("a/**/", ["a/c/b"]),
+        ("a/**\n!a/b", ["a/c/b"]),
+        ("b\n!a/c", ["a/b", "a/c/b", "b"]),
+        ("*\n!*/\n!b", ["#d"]),
         ("/b", ["b"]),
         ("[!a]", ["a/b", "a/c/b", "b"]),
         ("?/b", ["a/b"]),
@@ -173,6 +179,9 @@ def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
         ("[z-a]", []),
         ("[", []),
         ("\\#d", ["#d"]),
+        ("\\b", ["a/b", "a/c/b", "b"]),
+        (" b", []),
+        ("b ", ["a/b", "a/c/b", "b"]),
     ],
 )
 def test_patterns_are_those_of_gitignore(tmp_path: Path, pattern: str, out: list[str]) -> None:
