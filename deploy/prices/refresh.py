@@ -28,7 +28,6 @@ from services.provisioner.providers.entries import (
     SlurmEntry,
     read_providers,
 )
-from services.provisioner.providers.opening import source_of
 from shared.clock import SystemClock
 
 Entries = dict[str, Any]
@@ -112,7 +111,7 @@ async def _prices(entry: ProviderEntry, kinds: list[str], at: At) -> list[Price]
                 return await aws.fetch_prices(ec2, prices, entry.region, kinds, clock.now())
         case GcpEntry():
             async with aiohttp.ClientSession() as session:
-                tokens = Tokens(source_of(entry, gcp.BILLING_SCOPE), clock)
+                tokens = Tokens(entry.key_file, gcp.BILLING_SCOPE)
                 compute = f"{(entry.endpoint or COMPUTE_URL).rstrip('/')}/projects/{entry.project}"
                 catalogue = gcp.PriceCatalogue(session, tokens, compute, at.billing or gcp.BILLING_URL)
                 gpus = {kind: GpuOf(gpu.type, gpu.count) for kind, gpu in entry.gpus.items()}

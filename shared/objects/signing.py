@@ -1,6 +1,7 @@
 """Requests that are signed for their content: Signature V4 in the query, with a checksum among the signed headers.
 
-The `minio` client signs URLs for the host alone; botocore's signer gives equal URLs, but takes no clock (decision 0271). See AWS, "Authenticating Requests: Using Query Parameters (Signature Version 4)".
+The `minio` client signs URLs for the host alone; botocore's signer gives equal URLs, but takes no clock (decision 0271).
+See AWS, "Authenticating Requests: Using Query Parameters (Signature Version 4)".
 """
 
 import hashlib

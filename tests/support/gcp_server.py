@@ -6,7 +6,7 @@ The description is the discovery document of the client package: paths, methods,
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +16,8 @@ from typing import Any
 
 import googleapiclient
 from aiohttp import web
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 PROJECT, EMAIL = "research", "muster@research.iam.gserviceaccount.com"
 Json = dict[str, Any]
@@ -45,6 +47,10 @@ class Project:
         operation_faults: Codes with which the next operations fail, before anything is made.
         refusals: (status, reason) of the next calls that change something.
         fails_after: How often a change is made and then answered with an error 503.
+        tokens: Those that are good.
+        grants: What was asked of the token service of service accounts.
+        token_refusals: What it answers to the next of them instead.
+        token_life_s: How long a token is good, as is said.
         polls: How often an operation is asked for until it is done.
         unreachable: Zones that are not shown.
         page: Machines of a page at most.
@@ -60,18 +66,42 @@ class Project:
     page: int = 500
     calls: Counter[str] = field(default_factory=Counter)
     tokens: set[str] = field(default_factory=set)
-    grants: list[Json] = field(default_factory=list)
+    grants: list[Mapping[str, Any]] = field(default_factory=list)
+    token_refusals: list[Json] = field(default_factory=list)
+    token_life_s: int = 3599
     url: str = ""
     _operations: dict[str, Json] = field(default_factory=dict)
 
-    async def give_token(self, request: web.Request) -> web.Response:
-        if request.method == "POST":
-            self.grants.append(await request.json())
-        elif request.headers.get("Metadata-Flavor") != "Google":
-            return web.Response(status=403)
+    async def grant(self, request: web.Request) -> web.Response:
+        """As Google's token service for service accounts, and its security token service for identities of others."""
+        self.grants.append(await request.post())
+        if self.token_refusals:
+            return web.json_response(self.token_refusals.pop(0), status=400)
+        return self._give_token()
+
+    async def metadata(self, request: web.Request) -> web.Response:
+        """As the metadata server of a machine that has an account."""
+        assert request.headers["Metadata-Flavor"] == "Google"
+        flavor = {"Metadata-Flavor": "Google"}
+        match request.match_info["path"]:
+            case "":
+                return web.Response(headers=flavor)
+            case "computeMetadata/v1/project/project-id":
+                return web.Response(text=PROJECT, headers=flavor)
+            case "computeMetadata/v1/instance/service-accounts/default/":
+                return web.json_response(
+                    {"email": EMAIL, "scopes": [], "aliases": ["default"]}, headers=flavor
+                )
+            case "computeMetadata/v1/instance/service-accounts/default/token":
+                return self._give_token()
+        return web.Response(status=404)
+
+    def _give_token(self) -> web.Response:
         token = f"token-{len(self.tokens)}"
         self.tokens = {token}
-        return web.json_response({"access_token": token, "expires_in": 3599, "token_type": "Bearer"})
+        return web.json_response(
+            {"access_token": token, "expires_in": self.token_life_s, "token_type": "Bearer"}
+        )
 
     async def serve(self, request: web.Request) -> web.Response:
         path = request.path.removeprefix("/compute/v1/")
@@ -166,8 +196,9 @@ async def gcp_server() -> AsyncIterator[Project]:
     """A server with an empty project."""
     project = Project()
     application = web.Application()
-    application.router.add_route("*", "/token", project.give_token)
+    application.router.add_post("/token", project.grant)
     application.router.add_route("*", "/compute/v1/{path:.+}", project.serve)
+    application.router.add_get("/{path:.*}", project.metadata)
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -176,6 +207,14 @@ async def gcp_server() -> AsyncIterator[Project]:
         yield project
     finally:
         await runner.cleanup()
+
+
+def write_key(project: Project, folder: Path) -> Path:
+    """The file of a service account's key, whose tokens come from this server."""
+    file = folder / "key.json"
+    key = {"type": "service_account", "client_email": EMAIL, "private_key": _private_key()}
+    file.write_text(json.dumps(key | {"token_uri": f"{project.url}/token"}))
+    return file
 
 
 def find_method(verb: str, path: str) -> Json | None:
@@ -222,6 +261,13 @@ def _problems_of_object(schema: Json, value: Any, place: str) -> list[str]:
             [f'{place}: unknown field "{key}"'] if form is None else problems(form, one, f"{place}.{key}")
         )
     return faults
+
+
+@cache
+def _private_key() -> str:
+    key = rsa.generate_private_key(65537, 2048)
+    form, no_password = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, form, no_password).decode()
 
 
 @cache

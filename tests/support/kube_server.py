@@ -46,6 +46,7 @@ class Cluster:
     refusals: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
     pods_left: int | None = None
     fails_after: int = 0
+    token: str = TOKEN
     url: str = ""
 
     def settle(self) -> None:
@@ -58,7 +59,7 @@ class Cluster:
 
     async def serve(self, request: web.Request) -> web.Response:
         resource, name = request.match_info["resource"], request.match_info.get("name")
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
             return _refusal(401, "Unauthorized", "Unauthorized")
         call = f"{request.method} {resource}"
         self.calls[call] += 1

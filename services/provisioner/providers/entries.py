@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from services.provisioner.drivers.aws.request import AwsSite
 from services.provisioner.drivers.bootstrap import Bootstrap
@@ -216,12 +216,15 @@ class PodEntry(BaseModel):
 
 
 class KubernetesEntry(Entry):
-    """A namespace of a Kubernetes cluster. Without `url` it is the cluster that the provisioner itself runs in. `prices`: as of Slurm."""
+    """A namespace of a Kubernetes cluster: of a `kubeconfig` (and its `context`), at a `url`, or of the one that the provisioner itself runs in.
+    `prices`: as of Slurm."""
 
     type: Literal["kubernetes"]
     user: str | None = None
     namespace: str
     image: str
+    kubeconfig: Path | None = None
+    context: str | None = None
     url: str | None = None
     token_file: Path | None = None
     ca_file: Path | None = None
@@ -232,6 +235,12 @@ class KubernetesEntry(Entry):
     queue: str | None = None
     spot_selector: dict[str, str] = {}
     prices: Path | None = None
+
+    @model_validator(mode="after")
+    def _names_one_cluster(self) -> Self:
+        if self.kubeconfig is not None and self.url is not None:
+            raise ValueError("give a kubeconfig or a url, not both")
+        return self
 
     def site(self, name: str, gateway_url: str) -> KubernetesSite:
         return KubernetesSite(

@@ -5,18 +5,8 @@ from pathlib import Path
 from random import Random
 
 import aiohttp
-import orjson
 
-from services.provisioner.drivers.aws.connection import Ec2, open_client
-from services.provisioner.drivers.aws.driver import AwsDriver
-from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
 from services.provisioner.drivers.base import Driver
-from services.provisioner.drivers.gcp import api as gcp
-from services.provisioner.drivers.gcp.driver import GcpDriver
-from services.provisioner.drivers.gcp.identity import GcpIdentity, keys_at
-from services.provisioner.drivers.gcp.tokens import SCOPE, AccountKey, MachineAccount, Source, Tokens
-from services.provisioner.drivers.kubernetes.api import Access, ApiServer, open_session
-from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
 from services.provisioner.drivers.looking import LookingDriver
 from services.provisioner.drivers.slurm.driver import SlurmDriver
 from services.provisioner.providers.entries import (
@@ -30,9 +20,6 @@ from services.provisioner.providers.entries import (
 )
 from shared.clock import Clock
 from shared.errors import Rejected
-
-POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-POD_API = "https://kubernetes.default.svc"
 
 
 class OpenedDrivers:
@@ -82,56 +69,55 @@ class OpenedDrivers:
         gateway_url = entries.gateway_url or self._gateway_url
         match entry:
             case AwsEntry():
-                client = await stack.enter_async_context(open_client(entry.region, None, entry.endpoint))
-                identity = identity_of(entry)
-                ec2 = Ec2(client, self._clock, self._chance)
-                return AwsDriver(entry.site(entries.site, gateway_url), ec2, name, identity)
+                return await self._open_aws(stack, name, entry, entries.site, gateway_url)
             case GcpEntry():
-                session = await stack.enter_async_context(aiohttp.ClientSession())
-                tokens = Tokens(source_of(entry), self._clock)
-                url = entry.endpoint or gcp.URL
-                engine = gcp.ComputeEngine(session, tokens, entry.project, self._clock, self._chance, url)
-                trusted = gcp_identity_of(entry, gateway_url, session, self._clock)
-                return GcpDriver(entry.site(entries.site, gateway_url), engine, name, trusted)
+                return await self._open_gcp(stack, name, entry, entries.site, gateway_url)
             case SlurmEntry():
                 return SlurmDriver(entry.site(entries.site, gateway_url, self._path), name)
             case KubernetesEntry():
-                access = access_of(entry)
-                session = await stack.enter_async_context(open_session(access))
-                server = ApiServer(session, access, entry.namespace, self._clock, self._chance)
-                return KubernetesDriver(entry.site(entries.site, gateway_url), server, name)
+                return self._open_kubernetes(stack, name, entry, entries.site, gateway_url)
 
+    # Each client library takes up to half a second to import: only a provider that is set up needs it.
 
-def identity_of(entry: AwsEntry) -> AwsIdentity | None:
-    """By what its machines join, where the site has pinned AWS's certificates."""
-    certificates = entry.identity_certificates
-    return None if certificates is None else AwsIdentity(entry.region, read_keys(certificates))
+    async def _open_aws(
+        self, stack: AsyncExitStack, name: str, entry: AwsEntry, site: str, gateway_url: str
+    ) -> Driver:
+        from services.provisioner.drivers.aws.connection import Ec2, open_client
+        from services.provisioner.drivers.aws.driver import AwsDriver
+        from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
 
+        client = await stack.enter_async_context(open_client(entry.region, None, entry.endpoint))
+        certificates = entry.identity_certificates
+        identity = None if certificates is None else AwsIdentity(entry.region, read_keys(certificates))
+        ec2 = Ec2(client, self._clock, self._chance)
+        return AwsDriver(entry.site(site, gateway_url), ec2, name, identity)
 
-def gcp_identity_of(
-    entry: GcpEntry, gateway_url: str, session: aiohttp.ClientSession, clock: Clock
-) -> GcpIdentity | None:
-    """By what its machines join, where the site has named Google's keys. Raises Rejected (`bad_providers`) where they cannot be read there."""
-    if entry.identity_keys is None:
-        return None
-    keys = keys_at(entry.identity_keys, session, clock)
-    return GcpIdentity(entry.project, gateway_url.rstrip("/"), keys)
+    async def _open_gcp(
+        self, stack: AsyncExitStack, name: str, entry: GcpEntry, site: str, gateway_url: str
+    ) -> Driver:
+        from services.provisioner.drivers.gcp.api import URL, ComputeEngine
+        from services.provisioner.drivers.gcp.driver import GcpDriver
+        from services.provisioner.drivers.gcp.identity import GcpIdentity, keys_at
+        from services.provisioner.drivers.gcp.tokens import Tokens
 
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        engine = ComputeEngine(
+            session, Tokens(entry.key_file), entry.project, self._clock, self._chance, entry.endpoint or URL
+        )
+        identity = None
+        if entry.identity_keys is not None:
+            keys = keys_at(entry.identity_keys, session, self._clock)
+            identity = GcpIdentity(entry.project, gateway_url.rstrip("/"), keys)
+        return GcpDriver(entry.site(site, gateway_url), engine, name, identity)
 
-def access_of(entry: KubernetesEntry) -> Access:
-    """How its cluster is reached: as a pod of it, unless an address is given."""
-    if entry.url is not None:
-        return Access(entry.url, entry.token_file, entry.ca_file)
-    return Access(POD_API, entry.token_file or POD_ACCOUNT / "token", entry.ca_file or POD_ACCOUNT / "ca.crt")
+    def _open_kubernetes(
+        self, stack: AsyncExitStack, name: str, entry: KubernetesEntry, site: str, gateway_url: str
+    ) -> Driver:
+        from services.provisioner.drivers.kubernetes.access import Access
+        from services.provisioner.drivers.kubernetes.api import ApiServer
+        from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
 
-
-def source_of(entry: GcpEntry, scope: str = SCOPE) -> Source:
-    """Whose tokens a project is asked with, and for what."""
-    if entry.key_file is None:
-        return MachineAccount()
-    try:
-        key = orjson.loads(entry.key_file.read_bytes())
-        return AccountKey(key["client_email"], key["private_key"], key["token_uri"], scope)
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        message = f"{entry.key_file} is no key of a service account: {error!r}"
-        raise Rejected("bad_providers", message, "key_file") from error
+        access = Access(entry.kubeconfig, entry.context, entry.url, entry.token_file, entry.ca_file)
+        server = ApiServer(access, entry.namespace, self._clock, self._chance)
+        stack.push_async_callback(server.close)
+        return KubernetesDriver(entry.site(site, gateway_url), server, name)

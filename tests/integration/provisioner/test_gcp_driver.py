@@ -10,8 +10,7 @@ from random import Random
 import jwt
 import pytest
 from aiohttp import ClientSession
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from google.auth.compute_engine import _metadata
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.intents import Intent, Presence
@@ -21,12 +20,12 @@ from services.provisioner.drivers.gcp.api import ComputeEngine
 from services.provisioner.drivers.gcp.driver import GcpDriver
 from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at
 from services.provisioner.drivers.gcp.request import GcpSite, GpuOf
-from services.provisioner.drivers.gcp.tokens import SCOPE, AccountKey, MachineAccount, Tokens
+from services.provisioner.drivers.gcp.tokens import SCOPE, Tokens
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, tokens
-from tests.support.gcp_server import EMAIL, PROJECT, Project, gcp_server, problems
+from tests.support.gcp_server import EMAIL, PROJECT, Project, gcp_server, problems, write_key
 from tests.support.issuer import SigningKey
 
 ZONE = "us-central1-a"
@@ -61,10 +60,8 @@ class TestGcpDriver(MachineDriverContract[GcpDriver]):
     offer = A2
 
     @pytest.fixture
-    def driver(self, project: Project, session: ClientSession) -> GcpDriver:
-        return GcpDriver(
-            SITE, engine_of(project, session, Tokens(MachineAccount(f"{project.url}/token"), SystemClock()))
-        )
+    def driver(self, project: Project, session: ClientSession, tmp_path: Path) -> GcpDriver:
+        return GcpDriver(SITE, engine_of(project, session, Tokens(write_key(project, tmp_path))))
 
     def again(self, driver: GcpDriver) -> GcpDriver:
         return GcpDriver(driver._site, driver._engine)
@@ -211,21 +208,87 @@ class TestGcpDriver(MachineDriverContract[GcpDriver]):
         project.tokens = {"another"}
         assert not await driver.observe()
 
+    async def test_a_token_is_replaced_before_it_expires(self, driver: GcpDriver, project: Project) -> None:
+        for _ in range(2):
+            await driver.observe()
+        assert len(project.grants) == 1
+        project.token_life_s, project.tokens = 60, set()
+        for _ in range(2):
+            await driver.observe()
+        assert len(project.grants) == 3
 
-async def test_a_service_accounts_key_is_traded_for_a_token(project: Project, session: ClientSession) -> None:
-    key = rsa.generate_private_key(65537, 2048)
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    given = Tokens(AccountKey(EMAIL, pem, f"{project.url}/token"), SystemClock())
-    driver = GcpDriver(SITE, engine_of(project, session, given))
-    for _ in range(2):
-        assert not await driver.observe()
+    async def test_an_account_that_google_does_not_accept_is_refused(
+        self, driver: GcpDriver, project: Project
+    ) -> None:
+        project.token_refusals = [{"error": "invalid_grant", "error_description": "account not found"}]
+        intent = an_intent(A2)
+        refused = (await driver.launch(intent, tokens(intent))).refused
+        assert refused is not None
+        assert (refused.cause, "account not found" in refused.reason) == ("credentials", True)
+
+
+async def test_a_service_accounts_key_is_traded_for_a_token(
+    project: Project, session: ClientSession, tmp_path: Path
+) -> None:
+    driver = GcpDriver(SITE, engine_of(project, session, Tokens(write_key(project, tmp_path))))
+    assert not await driver.observe()
     (grant,) = project.grants
-    claims = jwt.decode(
-        grant["assertion"], key.public_key(), algorithms=["RS256"], audience=f"{project.url}/token"
-    )
+    claims = jwt.decode(grant["assertion"], options={"verify_signature": False})
     assert (claims["iss"], claims["scope"]) == (EMAIL, SCOPE)
+
+
+async def test_a_machine_of_google_has_an_account(
+    project: Project, session: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = project.url.removeprefix("http://")
+    monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", host)
+    monkeypatch.setenv("GCE_METADATA_IP", host)
+    monkeypatch.setenv("GCE_METADATA_MTLS_MODE", "none")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", "/no/folder")
+    driver = GcpDriver(SITE, engine_of(project, session, Tokens(None)))
+    assert not await driver.observe()
+    project.tokens = {"another"}
+    assert not await driver.observe()
+
+
+async def test_an_account_of_another_cloud_is_traded_for_a_token(
+    project: Project, session: ClientSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "identity").write_text("signed-by-another-cloud")
+    federation = {
+        "type": "external_account",
+        "audience": "//iam.googleapis.com/locations/global/workloadIdentityPools/a/providers/b",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+        "token_url": f"{project.url}/token",
+        "credential_source": {"file": str(tmp_path / "identity")},
+    }
+    (tmp_path / "federation.json").write_text(json.dumps(federation))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "federation.json"))
+    driver = GcpDriver(SITE, engine_of(project, session, Tokens(None)))
+    assert not await driver.observe()
+    (grant,) = project.grants
+    assert grant["subject_token"] == "signed-by-another-cloud"
+
+
+async def test_where_nothing_is_known_of_an_account_it_is_refused(
+    project: Project, session: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_metadata, "_NO_GCE_CHECK", True)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", "/no/folder")
+    intent = an_intent(A2)
+    driver = GcpDriver(SITE, engine_of(project, session, Tokens(None)))
+    refused = (await driver.launch(intent, tokens(intent))).refused
+    assert refused is not None
+    assert (refused.cause, "credentials were not found" in refused.reason) == ("credentials", True)
+
+
+async def test_a_token_service_that_is_away_may_come_back(
+    project: Project, session: ClientSession, tmp_path: Path
+) -> None:
+    away = Project(url="http://127.0.0.1:9")
+    driver = GcpDriver(SITE, engine_of(project, session, Tokens(write_key(away, tmp_path))))
+    with pytest.raises(Transient, match="gave no access token"):
+        await driver.observe()
 
 
 def test_the_server_holds_calls_against_the_description() -> None:

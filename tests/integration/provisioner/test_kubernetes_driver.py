@@ -1,6 +1,8 @@
 """The driver `kubernetes` against a small API server that holds every object against the published schema: the contract, and what is its own."""
 
+import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -12,7 +14,8 @@ from services.provisioner.core.intents import Intent
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.kubernetes import api
-from services.provisioner.drivers.kubernetes.api import Access, ApiServer, open_session
+from services.provisioner.drivers.kubernetes.access import Access
+from services.provisioner.drivers.kubernetes.api import ApiServer
 from services.provisioner.drivers.kubernetes.driver import KubernetesDriver
 from services.provisioner.drivers.kubernetes.objects import KubernetesSite, PodKind
 from shared.clock import SystemClock
@@ -21,6 +24,7 @@ from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, sees, tokens
 from tests.support.kube_server import NAMESPACE, TOKEN, Cluster, kube_server, problems
 
+EXEC = "client.authentication.k8s.io/v1"
 A100 = Offer(MachineKind("a100-8", "kubernetes", 8, "cuda", gpu="A100"), "zone-a", "spot")
 SITE = KubernetesSite(
     name="tests",
@@ -54,10 +58,8 @@ class TestKubernetesDriver(MachineDriverContract[KubernetesDriver]):
     @pytest.fixture
     async def driver(self, cluster: Cluster, tmp_path: Path) -> AsyncIterator[KubernetesDriver]:
         (tmp_path / "token").write_text(f"{TOKEN}\n")
-        access = Access(cluster.url, tmp_path / "token")
-        async with open_session(access) as session:
-            server = ApiServer(session, access, NAMESPACE, SystemClock(), Random(3))
-            yield KubernetesDriver(SITE, server)
+        async with opened(Access(url=cluster.url, token_file=tmp_path / "token")) as found:
+            yield found
 
     def again(self, driver: KubernetesDriver) -> KubernetesDriver:
         return KubernetesDriver(driver._site, driver._api)
@@ -127,7 +129,7 @@ class TestKubernetesDriver(MachineDriverContract[KubernetesDriver]):
     async def test_a_refusal_has_its_cause_and_leaves_nothing(
         self, driver: KubernetesDriver, cluster: Cluster, call: str, status: int, reason: str, cause: str
     ) -> None:
-        cluster.refusals[call] = [(status, reason)]
+        cluster.refusals[call] = [(status, reason)] * 2
         intent = an_intent(A100)
         launched = await driver.launch(intent, tokens(intent))
         assert not launched.placed
@@ -176,6 +178,70 @@ class TestKubernetesDriver(MachineDriverContract[KubernetesDriver]):
         intent = an_intent(A100)
         await KubernetesDriver(replace(SITE, name="another"), driver._api).launch(intent, tokens(intent))
         assert not await driver.observe()
+
+
+async def test_a_token_that_was_replaced_is_read_again(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    async with opened(Access(url=cluster.url, token_file=tmp_path / "token")) as driver:
+        assert not await driver.observe()
+        cluster.token = "its-next-token"
+        (tmp_path / "token").write_text("its-next-token")
+        assert not await driver.observe()
+
+
+async def test_a_kubeconfigs_program_gives_the_token_and_the_next_one(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    credential = {"apiVersion": EXEC, "kind": "ExecCredential", "status": {"token": TOKEN}}
+    (tmp_path / "credential").write_text(json.dumps(credential))
+    async with opened(Access(kubeconfig=_kubeconfig(tmp_path, cluster.url), context="training")) as driver:
+        intent = an_intent(A100)
+        assert (await driver.launch(intent, tokens(intent))).placed
+        cluster.token = "its-next-token"
+        (tmp_path / "credential").write_text(json.dumps(credential | {"status": {"token": "its-next-token"}}))
+        assert len(await driver.observe()) == 1
+
+
+async def test_outside_a_cluster_access_must_be_given() -> None:
+    async with opened(Access()) as driver:
+        intent = an_intent(A100)
+        refused = (await driver.launch(intent, tokens(intent))).refused
+    assert refused is not None
+    assert (refused.cause, "Service host/port is not set" in refused.reason) == ("credentials", True)
+
+
+@pytest.mark.parametrize(
+    ("access", "words"),
+    [
+        (Access(url="http://127.0.0.1:9"), "127.0.0.1:9"),
+        (Access(kubeconfig=Path("/no/config")), "/no/config"),
+        (Access(url="http://127.0.0.1:9", token_file=Path("/no/token")), "/no/token"),
+    ],
+)
+async def test_what_is_away_may_come_back(access: Access, words: str) -> None:
+    async with opened(access) as driver:
+        with pytest.raises(Transient, match=words):
+            await driver.observe()
+
+
+@asynccontextmanager
+async def opened(access: Access) -> AsyncIterator[KubernetesDriver]:
+    server = ApiServer(access, NAMESPACE, SystemClock(), Random(3))
+    yield KubernetesDriver(SITE, server)
+    await server.close()
+
+
+def _kubeconfig(folder: Path, url: str) -> Path:
+    """As `kubectl` has it, of a cluster whose tokens a program gives."""
+    user = {"exec": {"apiVersion": EXEC, "command": "cat", "args": [str(folder / "credential")]}}
+    context = {"cluster": "here", "user": "muster"}
+    content = {
+        "clusters": [{"name": "here", "cluster": {"server": url}}],
+        "users": [{"name": "muster", "user": user}],
+        "contexts": [{"name": "training", "context": context}],
+    }
+    (folder / "kubeconfig").write_text(json.dumps(content))
+    return folder / "kubeconfig"
 
 
 def test_the_server_holds_objects_against_the_schema() -> None:

@@ -13,10 +13,9 @@ from aiohttp import web
 
 from deploy.prices.refresh import At, Wish, refresh
 from services.provisioner.catalogue import CatalogueFile
-from services.provisioner.drivers.gcp.tokens import MachineAccount
-from services.provisioner.providers import opening
 from shared.errors import Rejected
 from tests.integration.provisioner.renting import KEY
+from tests.support.gcp_server import Project, write_key
 
 CATALOGUE = """
 kinds:
@@ -75,8 +74,8 @@ def aws(moto: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-async def google(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    """Machine types and prices as Google's two services tell them, in two pages, and the token of this machine's account."""
+async def google(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[str]:
+    """Machine types and prices as Google's two services tell them, in two pages, and the token of an account."""
 
     async def types(request: web.Request) -> web.Response:
         named = request.query["filter"].partition('"')[2].rstrip('"')
@@ -96,12 +95,12 @@ async def google(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     application = web.Application()
     application.router.add_get("/projects/research/aggregated/machineTypes", types)
     application.router.add_get("/services/{service}/skus", skus)
-    application.router.add_get("/token", token)
+    application.router.add_post("/token", token)
     runner = web.AppRunner(application, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    monkeypatch.setattr(opening, "MachineAccount", lambda: MachineAccount(f"{url}/token"))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(write_key(Project(url=url), tmp_path)))
     yield url
     await runner.cleanup()
 

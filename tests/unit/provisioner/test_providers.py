@@ -11,11 +11,10 @@ from services.provisioner.drivers.prices import read_prices
 from services.provisioner.providers.entries import (
     AwsEntry,
     GcpEntry,
-    KubernetesEntry,
     SlurmEntry,
     read_providers,
 )
-from services.provisioner.providers.opening import POD_API, OpenedDrivers, access_of
+from services.provisioner.providers.opening import OpenedDrivers
 from shared.clock import SystemClock
 from shared.errors import Rejected
 
@@ -79,14 +78,6 @@ async def test_drivers_bear_the_names_of_the_file(tmp_path: Path) -> None:
         assert not drivers
 
 
-def test_a_cluster_without_an_address_is_our_own() -> None:
-    own = read_providers(FILE).providers["k8s"]
-    assert isinstance(own, KubernetesEntry)
-    access = access_of(own)
-    assert access.url == POD_API
-    assert str(access.token_file).endswith("serviceaccount/token")
-
-
 @pytest.mark.parametrize(
     ("before", "after", "place", "words"),
     [
@@ -101,6 +92,12 @@ def test_a_cluster_without_an_address_is_our_own() -> None:
             "environment: {MUSTER_WORKER__ID: me}",
             "providers.cluster.slurm.environment",
             "set by the provisioner",
+        ),
+        (
+            "namespace: training",
+            "namespace: training\n    kubeconfig: /k\n    url: http://k",
+            "providers.k8s.kubernetes",
+            "not both",
         ),
         ("site: prod", "site: [", None, "not YAML"),
     ],

@@ -131,7 +131,7 @@ class ComputeEngine:
         self, method: str, path: str, query: Mapping[str, str] | None, content: Json | None
     ) -> Answer:
         try:
-            token = await self._tokens.get(self._session)
+            token = await self._tokens.get()
         except Rejected as error:
             raise Refused(error.code, error.message) from error
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

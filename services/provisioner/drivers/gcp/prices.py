@@ -143,7 +143,7 @@ class PriceCatalogue:
 
     async def _pages(self, url: str, query: dict[str, str]) -> AsyncIterator[Json]:
         while True:
-            headers = {"Authorization": f"Bearer {await self.tokens.get(self.session)}"}
+            headers = {"Authorization": f"Bearer {await self.tokens.get()}"}
             answer = await exchange(self.session, Request("GET", url, headers, query), "Google Cloud")
             if answer.status != 200:
                 told = answer.content.get("error", {}).get("message") or answer.text

@@ -1,93 +1,97 @@
-"""Who we are to Google Cloud: an access token for an hour, from the machine's own account or from a service account's key."""
+"""Access tokens for Google Cloud by google-auth: of a service account's key, or of the account that it finds by itself."""
 
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Protocol
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-import aiohttp
-import jwt
+import google.auth
+from google.auth.credentials import Credentials
+from google.auth.exceptions import GoogleAuthError, TransportError
+from google.auth.transport.requests import Request
+from google.oauth2.service_account import Credentials as ServiceAccount
 
-from services.provisioner.drivers.rest import Answer, Request, exchange
-from shared.clock import Clock
-from shared.errors import Rejected
+from shared.errors import Rejected, Transient
 
-METADATA_URL = "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token"
 SCOPE = "https://www.googleapis.com/auth/compute"
-GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_LIFE = timedelta(hours=1)
-_MARGIN = timedelta(minutes=2)
+TIMEOUT_S = 30
 
 
-class Source(Protocol):
-    """Where a new token comes from."""
-
-    async def fetch(self, session: aiohttp.ClientSession, now: datetime) -> Answer:
-        """`access_token` and `expires_in`, or what was said instead. Raises Transient without an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachineAccount:
-    """The account of the machine that the provisioner runs on."""
-
-    url: str = METADATA_URL
-
-    async def fetch(self, session: aiohttp.ClientSession, now: datetime) -> Answer:
-        return await exchange(
-            session, Request("GET", self.url, {"Metadata-Flavor": "Google"}), "the metadata service"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AccountKey:
-    """A service account's key, from its JSON file (RFC 7523)."""
-
-    email: str
-    private_key: str
-    token_url: str = "https://oauth2.googleapis.com/token"
-    scope: str = SCOPE
-
-    async def fetch(self, session: aiohttp.ClientSession, now: datetime) -> Answer:
-        claims = {
-            "iss": self.email,
-            "scope": self.scope,
-            "aud": self.token_url,
-            "iat": now,
-            "exp": now + _LIFE,
-        }
-        content = {"grant_type": GRANT, "assertion": jwt.encode(claims, self.private_key, algorithm="RS256")}
-        request = Request("POST", self.token_url, {"Content-Type": "application/json"}, content=content)
-        return await exchange(session, request, "Google's token service")
-
-
-@dataclass(slots=True)
 class Tokens:
-    """The present token, replaced before it runs out."""
+    """The access token of one account, replaced before it expires. google-auth blocks, so it runs in a thread.
 
-    source: Source
-    clock: Clock
-    _token: str = ""
-    _good_until: datetime | None = field(default=None)
+    Args:
+        key_file: Of a service account. None: Application Default Credentials, which are the file that GOOGLE_APPLICATION_CREDENTIALS
+            names (a key, or workload identity federation), or the account of this machine.
 
-    async def get(self, session: aiohttp.ClientSession) -> str:
+    Raises:
+        Rejected: The file is no key (`bad_providers`).
+    """
+
+    def __init__(self, key_file: Path | None, scope: str = SCOPE) -> None:
+        self._key = None if key_file is None else _read_key(key_file, scope)
+        self._scope = scope
+        self._transport = _Transport()
+        self._credentials: Credentials | None = None
+        self._refreshing = asyncio.Lock()
+
+    async def get(self) -> str:
         """A token that is good for minutes yet.
 
         Raises:
-            Rejected: We are not known (`no_credentials`).
-            Transient: Nobody answered.
+            Rejected: There is no account, or Google does not accept it (`no_credentials`).
+            Transient: There was no answer.
         """
-        now = self.clock.now()
-        if self._good_until is None or now > self._good_until:
-            answer = await self.source.fetch(session, now)
-            token = answer.content.get("access_token")
-            if answer.status != 200 or not token:
-                told = answer.content.get("error_description") or answer.text
-                raise Rejected(
-                    "no_credentials", f"Google Cloud gave no access token: {told} ({answer.status})"
-                )
-            self._token = str(token)
-            self._good_until = now + timedelta(seconds=float(answer.content.get("expires_in", 0))) - _MARGIN
-        return self._token
+        async with self._refreshing:
+            if self._credentials is None or not self._credentials.valid:
+                self._credentials = await asyncio.to_thread(self._refresh)
+            return str(self._credentials.token)
 
     def forget(self) -> None:
-        """The token was refused: the next call takes a new one."""
-        self._good_until = None
+        """Take a new token for the next call: this one was refused."""
+        self._credentials = None
+
+    def _refresh(self) -> Credentials:
+        try:
+            credentials = self._credentials or self._key or self._default()
+            credentials.refresh(self._transport)
+        except GoogleAuthError as error:
+            message = f"Google Cloud gave no access token: {error}"
+            if _is_transient(error):
+                raise Transient(message) from error
+            raise Rejected("no_credentials", message) from error
+        return credentials
+
+    def _default(self) -> Credentials:
+        credentials, _ = google.auth.default(scopes=[self._scope], request=self._transport)
+        return credentials
+
+
+class _Transport(Request):
+    """Waits less long than google-auth does by default."""
+
+    def __call__(
+        self,
+        url: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = TIMEOUT_S,
+        **options: Any,
+    ) -> Any:
+        return super().__call__(url, method, body, headers, timeout, **options)  # type: ignore[no-untyped-call]
+
+
+def _read_key(file: Path, scope: str) -> Credentials:
+    try:
+        key: Credentials = ServiceAccount.from_service_account_file(str(file), scopes=[scope])
+    except (ValueError, TypeError, AttributeError) as error:
+        message = f"{file} is no key of a service account: {error}"
+        raise Rejected("bad_providers", message, "key_file") from error
+    return key
+
+
+def _is_transient(error: GoogleAuthError) -> bool:
+    """Whether the service was unreachable or failed; the metadata server's library adds its answer where there was one."""
+    cause = error.__cause__ if isinstance(error.__cause__, TransportError) else error
+    return error.retryable or (isinstance(cause, TransportError) and len(cause.args) < 2)
