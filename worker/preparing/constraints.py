@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, distributions
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from muster.errors import Rejected
 
 PINNED = ("torch", "horovod", "numpy", "muster")
 """Built for each other: another version of one breaks the rest, or is a second copy of gigabytes."""
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(;.*)?")
-_OF_EXTRA = re.compile(r"\bextra\b")
 _CONSTRAINT = re.compile(r"^\s*The user requested \(constraint\) ([A-Za-z0-9._-]+)", re.MULTILINE)
 _ASKED = re.compile(r"^\s*The user requested (?!\(constraint\))(.+)$", re.MULTILINE)
 _NEEDED = re.compile(r"^\s*(\S+) (\S+) depends on (.+)$", re.MULTILINE)
@@ -38,34 +39,34 @@ def load_constraints() -> tuple[Constraint, ...]:
 @cache
 def _load() -> tuple[Constraint, ...]:
     # Of two of one name the first in the path is imported.
-    installed = {_normal(one.name): one for one in reversed(list(distributions()))}
+    installed: dict[str, Distribution] = {
+        canonicalize_name(one.name): one for one in reversed(list(distributions()))
+    }
     pinned = [installed[name] for name in PINNED if name in installed]
     return (*map(_pin, pinned), *(each for one in pinned for each in _needs(one) if each.name in installed))
 
 
 def _pin(one: Distribution) -> Constraint:
-    name = _normal(one.name)
+    name = canonicalize_name(one.name)
     return Constraint(name, f"{name}=={one.version}", f"the platform's environment has {name} {one.version}")
 
 
 def _needs(one: Distribution) -> Iterator[Constraint]:
-    for text in one.requires or ():
-        read = _REQUIREMENT.fullmatch(text)
-        if read is None or "@" in text.partition(";")[0] or _OF_EXTRA.search(read[3] or ""):
+    for needed in map(Requirement, one.requires or ()):
+        marker = f"; {needed.marker}" if needed.marker else ""
+        name = canonicalize_name(needed.name)
+        if not needed.specifier or name in PINNED or "extra" in marker:
             continue
-        name, specifier = _normal(read[1]), read[2].strip("() ")
-        if specifier and name not in PINNED:
-            reason = (
-                f"{_normal(one.name)} {one.version} of the platform's environment needs {name}{specifier}"
-            )
-            yield Constraint(name, f"{name}{specifier}{read[3] or ''}", reason)
+        needs = f"{name}{needed.specifier}"
+        reason = f"{canonicalize_name(one.name)} {one.version} of the platform's environment needs {needs}"
+        yield Constraint(name, f"{needs}{marker}", reason)
 
 
 def find_conflict(output: str, requirements: str, constraints: tuple[Constraint, ...]) -> Rejected | None:
     """Return the refusal of what pip could not bring together with the constraints; None where it failed for another reason."""
     known: Mapping[str, Constraint] = {one.name: one for one in reversed(constraints)}
     for named in _CONSTRAINT.findall(output):
-        constraint = known.get(_normal(named))
+        constraint = known.get(canonicalize_name(named))
         if constraint is None:
             continue
         conflict = _asked_for(output, requirements, constraint)
@@ -90,8 +91,4 @@ def _asked_for(output: str, requirements: str, constraint: Constraint) -> tuple[
 
 def _is_of(requirement: str, name: str) -> bool:
     read = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
-    return read is not None and _normal(read[0]) == name
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return read is not None and canonicalize_name(read[0]) == name
