@@ -1,6 +1,5 @@
 """Spans by OpenTelemetry, and the W3C `traceparent` that carries them through message headers."""
 
-import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -10,12 +9,11 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import (
     Link,
-    NonRecordingSpan,
     Span,
     SpanContext,
     StatusCode,
-    TraceFlags,
 )
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shared.settings import TelemetrySettings
 from shared.telemetry.files import FileSpanExporter
@@ -57,7 +55,7 @@ ATTRIBUTES = frozenset(
 
 Value = str | int | float | bool | UUID | None
 
-_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_W3C = TraceContextTextMapPropagator()
 _NOTHING = trace.NoOpTracer()
 """Carries a trace onward, and records nothing."""
 
@@ -101,7 +99,7 @@ class Opened:
 
     def __enter__(self) -> Span:
         context = None if self._parent is None else extract(self._parent)
-        others = [Link(found) for found in map(_span_context, self._links) if found is not None]
+        others = [Link(found) for found in map(_span_context, self._links) if found.is_valid]
         self._span = _start(self._name, context, self._attributes, others)
         self._token = contexts.attach(trace.set_span_in_context(self._span, context))
         return self._span
@@ -140,30 +138,23 @@ def record(
 
 def inject(headers: MutableMapping[str, str]) -> None:
     """Put the current trace into a message's headers; nothing when there is none."""
-    found = trace.get_current_span().get_span_context()
-    if found.is_valid:
-        headers[TRACEPARENT] = f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}"
+    _W3C.inject(headers)
 
 
 def extract(headers: Mapping[str, str]) -> contexts.Context:
     """Return the context that a message's headers carry; an empty one when they carry none."""
-    found = _span_context(headers)
-    return (
-        trace.set_span_in_context(NonRecordingSpan(found), contexts.Context())
-        if found
-        else contexts.Context()
-    )
+    return _W3C.extract(headers, contexts.Context())
 
 
 def is_traced(headers: Mapping[str, str]) -> bool:
     """Whether a message's headers carry a trace."""
-    return _span_context(headers) is not None
+    return _span_context(headers).is_valid
 
 
 def same_trace(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Whether both headers belong to one trace; headers without a trace belong to any."""
     mine, theirs = _span_context(one), _span_context(other)
-    return mine is None or theirs is None or mine.trace_id == theirs.trace_id
+    return not mine.is_valid or not theirs.is_valid or mine.trace_id == theirs.trace_id
 
 
 def trace_id() -> str | None:
@@ -209,11 +200,6 @@ def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
     return None
 
 
-def _span_context(headers: Mapping[str, str]) -> SpanContext | None:
-    found = _TRACEPARENT.fullmatch(headers.get(TRACEPARENT, ""))
-    if found is None:
-        return None
-    context = SpanContext(
-        int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16))
-    )
-    return context if context.is_valid else None
+def _span_context(headers: Mapping[str, str]) -> SpanContext:
+    """Of what carries no trace it is invalid."""
+    return trace.get_current_span(extract(headers)).get_span_context()
