@@ -1,26 +1,47 @@
-"""Postgres: two pools for each service (tenant role under row-level security, system role for its loops), and the words of its migrations.
+"""Postgres: one engine with a connection pool per role (tenant under row-level security, system), and the vocabulary of migrations.
 
 Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.upgrading runs the migrations.
 """
 
+import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
 import asyncpg
 from asyncpg import PostgresError
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from pydantic import SecretStr
+from sqlalchemy import event
+from sqlalchemy.exc import (
+    DBAPIError,
+    DisconnectionError,
+    InterfaceError,
+    OperationalError,
+    TimeoutError as PoolTimeout,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from shared.driver import Driver, driver_of
-from shared.engines import make_engine
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
-from shared.looks import READ_ONLY, Looks, settings_of
-from shared.pool import Pool
 from shared.settings import PostgresSettings
+from shared.telemetry import metrics
 
+_CONNECT_TIMEOUT_S = 10
+_POOL_TIMEOUT_S = 30
+_SERVER_SETTINGS = {
+    "jit": "off",
+    # A process that freezes in a transaction keeps its locks no longer than this; a leader's lease is one of them.
+    "idle_in_transaction_session_timeout": "10000",
+    # Ends the connections of a peak. The pool is LIFO, so that connections beyond the usual load stay unused.
+    "idle_session_timeout": "600000",
+}
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SETTING_NAME = re.compile(r"[a-z_]+")
+_SETTING_VALUE = re.compile(r"[0-9a-f,/-]*")
 _DISK_FULL = "53100"
 _RETRIED_CLASSES = {"08", "40", "53", "57"}
 """Connection, rollback, resources and an operator's intervention: what Postgres may do the next time."""
@@ -34,73 +55,111 @@ _READ_ONLY_STATE = "25006"
 _PROBE_ROWS = 10_000
 
 
-class Database:
-    """Opens transactions as the tenant's role or as the system role. Driver trouble becomes Transient."""
+class _Pool:
+    """The engine of one role. Its connections are in autocommit mode: transactions are begun explicitly, with their settings in the same message."""
 
-    def __init__(self, settings: PostgresSettings, service: str) -> None:
-        tenant, system = settings.tenant_url.get_secret_value(), settings.system_url.get_secret_value()
-        self._tenant = Pool(make_engine(tenant, service), settings.pool_size)
-        self._system = Pool(make_engine(system, service), settings.pool_size)
-        self._looks = Looks(Pool(make_engine(tenant, service, READ_ONLY), settings.pool_size))
-        self._sayings = Looks(Pool(make_engine(tenant, service), settings.pool_size))
+    def __init__(self, url: SecretStr, service: str, role: str, size: int) -> None:
+        self._engine = _make_engine(url.get_secret_value(), service, size)
+        self._role, self._size = role, size
+        pool = cast(QueuePool, self._engine.pool)
+        self._wait_time = metrics.watch_connection_pool(
+            f"{service}-{role}", size, pool.checkedout, pool.checkedin
+        )
 
     @asynccontextmanager
-    async def tenant(
+    async def transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
+        """A transaction that starts with the statements `begin`: commits at the end, rolls back on an error."""
+        async with self.autocommit() as connection:
+            driver = driver_of(connection)
+            try:
+                await driver.execute(begin)
+                yield connection
+                await driver.execute("COMMIT")
+            except Exception:
+                await _roll_back(driver)
+                raise
+
+    @asynccontextmanager
+    async def autocommit(self) -> AsyncIterator[AsyncConnection]:
+        """A connection without a transaction: each statement commits by itself."""
+        async with translated():
+            connection = await self._check_out()
+            driver = driver_of(connection)
+            try:
+                yield connection
+            except Exception:
+                raise
+            except BaseException:
+                # Cancelled, perhaps because Postgres hangs: wait for nothing, and return no open transaction to the pool.
+                driver.terminate()
+                raise
+            finally:
+                await connection.close()
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    async def _check_out(self) -> AsyncConnection:
+        started_s = time.perf_counter()
+        try:
+            return await self._engine.connect()
+        except PoolTimeout as error:
+            raise Transient(
+                f"no connection to Postgres became free within {_POOL_TIMEOUT_S} s: all {self._size} of the {self._role} role"
+                " are in use; send fewer requests at once, or raise MUSTER_POSTGRES__POOL_SIZE",
+                retry_after_s=1.0,
+            ) from error
+        finally:
+            self._wait_time.observe(time.perf_counter() - started_s)
+
+
+class Database:
+    """Opens transactions as the tenant role or as the system role. Errors that may pass become Transient.
+
+    Each role has one pool of `pool_size` connections: do not open a second session within one, since callers that hold all connections
+    would wait for each other.
+    """
+
+    def __init__(self, settings: PostgresSettings, service: str) -> None:
+        self._tenant = _Pool(settings.tenant_url, service, "tenant", settings.pool_size)
+        self._system = _Pool(settings.system_url, service, "system", settings.pool_size)
+
+    def tenant(
         self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None, first: str = ""
-    ) -> AsyncIterator[AsyncConnection]:
+    ) -> AbstractAsyncContextManager[AsyncConnection]:
         """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error.
 
         Args:
-            within: what further narrows the rows, by the setting that policies of the service's tables read: hexadecimal digits and `,/-`.
-            first: a statement of ours without arguments, such as a lock that is taken before anything is looked at.
+            within: further settings, by name, that row-level security policies read: values of hexadecimal digits and `,/-`.
+            first: a constant statement to run before any other, such as one that takes a lock.
+
+        Raises:
+            ValueError: a value of `within` has other characters.
         """
-        # In one message with the BEGIN: a statement of its own would be a round trip of every transaction.
-        if tenant == SITE and not within:
-            async with _transaction(self._system, f"BEGIN; {first}") as connection:
-                yield connection
-            return
-        view = settings_of({"tenant": tenant.hex, **(within or {})}, "LOCAL")
-        async with _transaction(self._tenant, f"BEGIN; {view}; {first}") as connection:
-            yield connection
+        return self._begin("BEGIN", tenant, within, first)
 
-    def looking(
+    def read(
         self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
     ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """What `tenant` sees, without a transaction around, at a third of its round trips: each statement is one, and none may change anything."""
-        return self._statements(self._looks, tenant, within)
+        """A read session: a snapshot of what `tenant` sees. Statements that write fail."""
+        return self._begin(_READ, tenant, within)
 
-    def saying(
-        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
-    ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """What `tenant` may change, for what is written in one statement: it is a transaction by itself, at a third of the round trips."""
-        return self._statements(self._sayings, tenant, within)
-
-    @asynccontextmanager
-    async def _statements(
-        self, sessions: Looks, tenant: TenantId | UUID, within: Mapping[str, str] | None
-    ) -> AsyncIterator[AsyncConnection]:
-        if tenant == SITE and not within:
-            async with self.system_statements() as connection:
-                yield connection
-            return
-        writes = sessions is not self._looks
-        async with (
-            translated(writes=writes),
-            sessions.of({"tenant": tenant.hex, **(within or {})}) as connection,
-        ):
-            yield connection
-
-    @asynccontextmanager
-    async def system(self) -> AsyncIterator[AsyncConnection]:
+    def system(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A transaction over all tenants: for relay, cycle and reconcile modules, and for the site's own entities."""
-        async with _transaction(self._system, "BEGIN") as connection:
-            yield connection
+        return self._system.transaction("BEGIN")
 
-    @asynccontextmanager
-    async def system_statements(self) -> AsyncIterator[AsyncConnection]:
-        """The system role without a transaction around: each statement is one, at a third of the round trips of `system`."""
-        async with translated(), self._system.lent() as connection:
-            yield connection
+    def system_autocommit(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A connection over all tenants on which each statement commits by itself: a process that freezes between statements holds no lock."""
+        return self._system.autocommit()
+
+    def _begin(
+        self, begin: str, tenant: TenantId | UUID, within: Mapping[str, str] | None, first: str = ""
+    ) -> AbstractAsyncContextManager[AsyncConnection]:
+        """BEGIN, settings and `first` go in one message: each statement of its own would be a round trip of every transaction."""
+        if tenant == SITE and not within:
+            return self._system.transaction(f"{begin}; {first}")
+        settings = _set_local({"tenant": tenant.hex, **(within or {})})
+        return self._tenant.transaction(f"{begin}; {settings}; {first}")
 
     async def probe(self, schema: str) -> str | None:
         """Return None where the database takes a write.
@@ -111,7 +170,7 @@ class Database:
         Raises:
             Transient: it takes none, with the reason.
         """
-        async with _transaction(self._system, "BEGIN; SET LOCAL work_mem = '64kB'") as connection:
+        async with self._system.transaction("BEGIN; SET LOCAL work_mem = '64kB'") as connection:
             await Driver.of(connection).fetch(
                 f"WITH written AS (UPDATE {schema}.outbox SET published_at = published_at WHERE false)"
                 " SELECT pg_logical_emit_message(true, 'muster.health', ''),"
@@ -120,8 +179,8 @@ class Database:
         return None
 
     async def close(self) -> None:
-        for kind in (self._tenant, self._looks, self._sayings, self._system):
-            await kind.close()
+        await self._tenant.close()
+        await self._system.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -169,8 +228,8 @@ def delivery_tables(op: Any, schema: str) -> None:
 
 
 @asynccontextmanager
-async def translated(*, writes: bool = True) -> AsyncIterator[None]:
-    """Turn driver trouble that may pass into Transient. Without `writes`, a refused write is a fault of the caller, which does not pass."""
+async def translated() -> AsyncIterator[None]:
+    """Turn driver errors that may pass into Transient."""
     try:
         yield
     except (*_LOST, TimeoutError) as error:
@@ -185,7 +244,7 @@ async def translated(*, writes: bool = True) -> AsyncIterator[None]:
             raise Transient(
                 "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
             ) from error
-        if state == _READ_ONLY_STATE and writes:
+        if state == _READ_ONLY_STATE:
             raise Transient(
                 "the database is read-only; it goes on by itself once it takes writes again",
                 retry_after_s=1.0,
@@ -220,18 +279,39 @@ def remember_entities(op: Any, schema: str) -> None:
     )
 
 
-@asynccontextmanager
-async def _transaction(pool: Pool, begin: str) -> AsyncIterator[AsyncConnection]:
-    """A transaction begun with these words; SQLAlchemy itself begins none."""
-    async with translated(), pool.lent() as connection:
-        driver = driver_of(connection)
-        try:
-            await driver.execute(begin)
-            yield connection
-            await driver.execute("COMMIT")
-        except Exception:
-            await _roll_back(driver)
-            raise
+def driver_url(url: str) -> str:
+    """Return the address as SQLAlchemy expects it."""
+    return url.replace("postgresql://", "postgresql+asyncpg://", 1)
+
+
+def _make_engine(url: str, service: str, size: int) -> AsyncEngine:
+    engine = create_async_engine(
+        driver_url(url),
+        isolation_level="AUTOCOMMIT",
+        pool_size=size,
+        max_overflow=0,
+        pool_use_lifo=True,
+        pool_timeout=_POOL_TIMEOUT_S,
+        connect_args={
+            "server_settings": {"application_name": f"muster-{service}", **_SERVER_SETTINGS},
+            "timeout": _CONNECT_TIMEOUT_S,
+        },
+    )
+    event.listen(engine.sync_engine, "checkout", _refuse_closed)
+    return engine
+
+
+def _refuse_closed(connection: Any, *_: object) -> None:
+    """Make the pool replace a connection that is closed. Unlike `pool_pre_ping` this takes no round trip."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError("this connection is closed")
+
+
+def _set_local(settings: Mapping[str, str]) -> str:
+    for name, value in settings.items():
+        if not _SETTING_VALUE.fullmatch(value) or not _SETTING_NAME.fullmatch(name):
+            raise ValueError(f"{name} = {value!r} cannot stand in a setting of a transaction")
+    return "; ".join(f"SET LOCAL muster.{name} = '{value}'" for name, value in settings.items())
 
 
 async def _roll_back(driver: Any) -> None:

@@ -78,7 +78,7 @@ class Lease:
         """
         if self.held:
             return None
-        async with self._database.system_statements() as connection:
+        async with self._database.system_autocommit() as connection:
             found = await Driver.of(connection).fetch(
                 f"SELECT holder, expires_at, expires_at >= now() AS lasts FROM {self._schema}.lease WHERE name = $1",
                 self._name,
@@ -202,7 +202,7 @@ class Lease:
             return False
         metrics.lease_age(self._name, asked - (held.until - self._life_s))
         try:
-            async with asyncio.timeout(timeout_s), self._database.system_statements() as connection:
+            async with asyncio.timeout(timeout_s), self._database.system_autocommit() as connection:
                 # Past SQLAlchemy: it is asked each second as long as the platform lives.
                 found = await Driver.of(connection).fetch(
                     f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => $1)"

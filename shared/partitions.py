@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from shared.clock import Clock
-from shared.db import translated
+from shared.db import driver_url, translated
 from shared.loops import repeat
 from shared.settings import PostgresSettings
 
@@ -105,8 +105,9 @@ class Partitions:
     """Keeps a service's partitions under its owner's role: brought up to date on entering, then by the loop `run`."""
 
     def __init__(self, settings: PostgresSettings, tables: Sequence[Partitioned], clock: Clock) -> None:
-        url = settings.owner_url.get_secret_value().replace("postgresql://", "postgresql+asyncpg://", 1)
-        self._engine = create_async_engine(url, poolclass=NullPool)
+        self._engine = create_async_engine(
+            driver_url(settings.owner_url.get_secret_value()), poolclass=NullPool
+        )
         self._tables = tables
         self._clock = clock
 

@@ -39,8 +39,7 @@ class NatsSettings(Section):
 
 
 class PostgresSettings(Section):
-    """The service's three logins: DDL, one tenant under row-level security, all tenants. `pool_size`: the most connections of each kind of use:
-    transactions of a tenant, its single statements, its looks, all tenants."""
+    """The service's three logins: DDL, one tenant under row-level security, all tenants. `pool_size`: most connections of the tenant role, and of the system role."""
 
     owner_url: SecretStr
     tenant_url: SecretStr

@@ -14,8 +14,7 @@ import structlog
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from shared.db import translated
-from shared.engines import driver_url
+from shared.db import driver_url, translated
 from shared.errors import Rejected
 from shared.settings import PostgresSettings
 from shared.version import platform_version

@@ -17,7 +17,7 @@ from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Facts, Origin, name_entity, render_record, seal_all
 from services.gateway.core.buckets import Bucket, Rate, take
 from services.gateway.store import audit as store
-from shared.bus import Word
+from shared.bus import Unit
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import MusterError
@@ -52,10 +52,10 @@ class Pen:
     has_changed: bool = False
     """A change of the call is committed, or may be: what it asks for may still take effect whatever the call is answered with."""
 
-    def write(self, word: Word) -> None:
-        """Puts the record beside what is committed. A second transaction of the call adds nothing."""
+    async def write(self, unit: Unit) -> None:
+        """Append the record in the transaction. A second transaction of the call adds nothing."""
         if not self.is_written:
-            word.alongside(store.APPEND, list(self.tenants), self._records())
+            await store.append(unit.connection, self.tenants, self._records())
 
     def written(self) -> None:
         """The transaction is committed."""
@@ -192,7 +192,7 @@ class Auditor:
 
     async def seal(self) -> None:
         """Seals what waits, each tenant's into its own chain; what another replica is sealing is left to it."""
-        async with self._database.system_statements() as connection:
+        async with self._database.system() as connection:
             tenants = await store.load_waiting_tenants(connection)
         for tenant in tenants:
             while await self._seal_some(tenant) == _BATCH:

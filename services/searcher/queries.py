@@ -66,7 +66,7 @@ class Queries:
         await asyncio.to_thread(check_space, config)
         notes: tuple[str, ...] = ()
         if earlier_of(config):
-            async with self.database.looking(ask.tenant) as connection:
+            async with self.database.read(ask.tenant) as connection:
                 _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
         if config.budget is not None and config.budget.cost is not None and not price:
             notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
@@ -75,14 +75,14 @@ class Queries:
     async def on_warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
         """Return what a search would know at its start, of trials as many as fit into a reply: those that came furthest."""
         config = load_config(query.config)
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             warmth, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
         return known_at_start(warmth, notes)
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:
         """Return a page of decisions, at most as many as fit into a reply."""
         limit = max(1, min(query.limit, MOST_ENTRIES))
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             if not await entities.has_experiment(connection, query.experiment_id):
                 raise NotFound(f"experiment {query.experiment_id}")
             found = await entities.load_journal(connection, query.experiment_id, query.after, limit + 1)
@@ -96,16 +96,17 @@ class Queries:
 
     async def on_front(self, ask: Ask, query: GetFront) -> FrontPage:
         """Return a page of the trials that none beats in every metric, at most as many as fit into a reply."""
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             results = await front.load_results(connection, query.experiment_id)
-            if results is None:
-                raise NotFound(f"experiment {query.experiment_id}")
-            if not results.bests:
-                return FrontPage(trials=(), total=0, admissible=0)
-            config = load_accepted(results.config)
-            chosen = await asyncio.to_thread(choose_front, Objectives.of(config), results.bests)
-            left = [place for place in chosen if query.after is None or place > query.after]
-            numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
+        if results is None:
+            raise NotFound(f"experiment {query.experiment_id}")
+        if not results.bests:
+            return FrontPage(trials=(), total=0, admissible=0)
+        config = load_accepted(results.config)
+        chosen = await asyncio.to_thread(choose_front, Objectives.of(config), results.bests)
+        left = [place for place in chosen if query.after is None or place > query.after]
+        numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
+        async with self.database.read(ask.tenant) as connection:
             shown = await front.load_shown(connection, query.experiment_id, numbers)
         metric = config.searcher.metric
         page = [_on_front(metric, shown[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]]
@@ -119,7 +120,7 @@ class Queries:
 
     async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
         """Return those checkpoints that trials of a live experiment start from."""
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             found = await entities.load_references(connection, query.checkpoints)
         return Referenced(checkpoints=found)
 

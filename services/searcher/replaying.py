@@ -39,7 +39,7 @@ class Replays:
     async def on_replay(self, ask: Ask, query: ReplayExperiment) -> Replayed:
         """Raises NotFound; Transient where others are decided again for all of the time."""
         until = self.clock.monotonic() + ask.deadline_s - MARGIN_S
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             decisions = await entities.load_position(connection, query.experiment_id)
             if decisions is None:
                 raise NotFound(f"experiment {query.experiment_id}")
@@ -92,7 +92,7 @@ class Replays:
         """The journal's lines up to `last`, as long as there is time."""
         after = 0
         while after < last and self.clock.monotonic() < until:
-            async with self.database.looking(tenant) as connection:
+            async with self.database.read(tenant) as connection:
                 lines = await entities.load_journal_lines(
                     connection, experiment, after, min(PAGE, last - after)
                 )

@@ -14,7 +14,7 @@ from shared.bus.responder import Ask, Responder
 if TYPE_CHECKING:
     from shared.bus.consumer import Consumer
     from shared.bus.relay import Relay
-    from shared.bus.units import Unit, Units, Word
+    from shared.bus.units import Unit, Units
 
 __all__ = [
     "ADMISSION",
@@ -28,7 +28,6 @@ __all__ = [
     "Responder",
     "Unit",
     "Units",
-    "Word",
 ]
 
 _OVER_A_DATABASE = {
@@ -36,7 +35,6 @@ _OVER_A_DATABASE = {
     "Relay": "relay",
     "Unit": "units",
     "Units": "units",
-    "Word": "units",
 }
 
 

@@ -90,7 +90,7 @@ class Outbox:
     ) -> tuple[list[OutboxRow], float]:
         """The oldest unpublished rows of at least `stale_s`, in order, and the age in seconds of the oldest of all."""
         parameters = {"stale": stale_s, "left_alone": list(left_alone), "most": most}
-        async with self._database.system_statements() as connection:
+        async with self._database.system_autocommit() as connection:
             age_s = await connection.scalar(self._age) or 0.0
             # Nearly always: this is asked for as long as the process lives, and mostly by one that is idle.
             if age_s < stale_s:
@@ -100,7 +100,7 @@ class Outbox:
 
     async def load_age_s(self) -> float:
         """The age in seconds of the oldest unpublished row; 0 where there is none."""
-        async with self._database.system_statements() as connection:
+        async with self._database.system_autocommit() as connection:
             return float(await connection.scalar(self._age) or 0.0)
 
     async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:

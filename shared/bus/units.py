@@ -1,13 +1,11 @@
 """The unit of work: one transaction that holds state, inbox and outbox together, and what happens right after its commit."""
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -32,8 +30,6 @@ MAX_MESSAGE_BYTES = 1024 * 1024 - 16 * 1024
 """What the server takes, less the headers."""
 _log = structlog.get_logger()
 
-_Statement = tuple[str, tuple[object, ...]]
-
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
@@ -53,16 +49,19 @@ class Publisher(Protocol):
     def hand_over(self, rows: list[OutboxRow]) -> None: ...
 
 
-class Word:
-    """What is committed and told without a look at anything: messages, and what is written alongside, in one statement."""
+class Unit:
+    """What a handler works in: a transaction. Everything emitted is stored with the state, and published once it is committed."""
 
-    def __init__(self, tenant: TenantId | None, clock: Clock, schema: str) -> None:
-        self._schema = schema
+    def __init__(
+        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
+    ) -> None:
+        self.connection = connection
         self.tenant = tenant
         self.now: datetime = clock.now()
+        self._schema = schema
         self._clock = clock
         self._rows: list[OutboxRow] = []
-        self._beside: list[_Statement] = []
+        self._last: list[Callable[[Unit], Awaitable[None]]] = []
         self._then: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
@@ -83,12 +82,23 @@ class Word:
             raise Broken("a message was emitted without a tenant in a system transaction")
         self._rows += [self._row(message, whose, cause) for message in messages]
 
-    def alongside(self, change: str, *arguments: object) -> None:
-        """An INSERT or UPDATE, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
+    @asynccontextmanager
+    async def attempt(self) -> AsyncIterator[None]:
+        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
+        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then)
+        before, emitted = [len(part) for part in parts], self._emitted.copy()
+        try:
+            async with self.connection.begin_nested():
+                yield
+        except BaseException:
+            for part, length in zip(parts, before, strict=True):
+                del part[length:]
+            self._emitted = emitted
+            raise
 
-        It is carried out at the end, whether anything was emitted or not. Several see the tables as they were before all of them.
-        """
-        self._beside.append((change, arguments))
+    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
+        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
+        self._last.append(action)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
@@ -121,35 +131,6 @@ class Word:
         self._emitted[cause.envelope.id] += 1
         # Named after the service too: two that answer one event must not give their messages the same id.
         return derived_id(cause.envelope.id, self._schema, self._emitted[cause.envelope.id])
-
-
-class Unit(Word):
-    """What a handler works in: a transaction. Everything emitted is stored with the state, and published once it is committed."""
-
-    def __init__(
-        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
-    ) -> None:
-        super().__init__(tenant, clock, schema)
-        self.connection = connection
-        self._last: list[Callable[[Unit], Awaitable[None]]] = []
-
-    @asynccontextmanager
-    async def attempt(self) -> AsyncIterator[None]:
-        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
-        parts: tuple[list[Any], ...] = (self._rows, self._last, self._then, self._beside)
-        before, emitted = [len(part) for part in parts], self._emitted.copy()
-        try:
-            async with self.connection.begin_nested():
-                yield
-        except BaseException:
-            for part, length in zip(parts, before, strict=True):
-                del part[length:]
-            self._emitted = emitted
-            raise
-
-    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
-        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
-        self._last.append(action)
 
 
 class Units:
@@ -187,16 +168,6 @@ class Units:
         """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities), as `Database.tenant`."""
         return self._open(self._database.tenant(tenant, within, self._first(tenant)), tenant)
 
-    @asynccontextmanager
-    async def word(self, tenant: TenantId, within: Mapping[str, str] | None = None) -> AsyncIterator[Word]:
-        """The same for what only tells: one statement at its end, which is a transaction by itself, and no connection before."""
-        word = Word(tenant, self._clock, self._schema)
-        yield word
-        faults.point(BEFORE_COMMIT)
-        async with self._database.saying(tenant, within) as connection:
-            await self._store(connection, word)
-        await self._committed(word)
-
     def system(self) -> AbstractAsyncContextManager[Unit]:
         """Over all tenants; each emitted message names its tenant."""
         return self._open(self._database.system(), None)
@@ -225,26 +196,20 @@ class Units:
             yield unit
             for last in unit._last:
                 await last(unit)
-            await self._store(connection, unit)
+            await self._store(unit)
             faults.point(BEFORE_COMMIT)
         await self._committed(unit)
 
-    async def _committed(self, word: Word) -> None:
+    async def _committed(self, unit: Unit) -> None:
         faults.point(AFTER_COMMIT)
-        if word._rows:
-            self._publisher.hand_over(word._rows)
-        for action in word._then:
+        if unit._rows:
+            self._publisher.hand_over(unit._rows)
+        for action in unit._then:
             await _attempt(action)
 
-    async def _store(self, connection: AsyncConnection, word: Word) -> None:
-        statements = list(word._beside)
-        if word._rows:
-            statements.insert(0, (self._insert, _columns(word._rows)))
-        if not statements:
-            return
-        given = [argument for _, arguments in statements for argument in arguments]
-        together = _together(tuple((change, len(arguments)) for change, arguments in statements))
-        await Driver.of(connection).fetch(together, *given)
+    async def _store(self, unit: Unit) -> None:
+        if unit._rows:
+            await Driver.of(unit.connection).fetch(self._insert, *_columns(unit._rows))
 
 
 def _columns(rows: list[OutboxRow]) -> tuple[object, ...]:
@@ -256,23 +221,6 @@ def _columns(rows: list[OutboxRow]) -> tuple[object, ...]:
         [row.payload for row in rows],
         [row.entity for row in rows],
     )
-
-
-@cache
-def _together(statements: tuple[tuple[str, int], ...]) -> str:
-    """All statements as one, the arguments of each behind those of the ones before."""
-    moved: list[str] = []
-    before = 0
-    for statement, arguments in statements:
-        moved.append(_behind(statement, before))
-        before += arguments
-    parts = ", ".join(f"part{place} AS ({statement})" for place, statement in enumerate(moved[:-1]))
-    return f"WITH {parts} {moved[-1]}" if parts else moved[-1]
-
-
-def _behind(statement: str, arguments: int) -> str:
-    """A statement whose arguments stand behind so many others."""
-    return re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + arguments}", statement)
 
 
 def _correlation(message: Event | Command, cause: Delivery[Any] | None) -> UUID | None:

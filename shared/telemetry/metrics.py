@@ -5,6 +5,7 @@ Exemplars lead from a figure to a trace (in the OpenMetrics format only, which P
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,6 +41,20 @@ _HEALTH_CHECK = Gauge(
     "muster_health_check",
     "1 while a dependency of the service works, 0 while its check fails",
     ["service", "check"],
+)
+_CONNECTIONS = Gauge(
+    "db_client_connection_count",
+    "Connections of a pool by state: used or idle",
+    ["db_client_connection_pool_name", "db_client_connection_state"],
+)
+_CONNECTIONS_MAX = Gauge(
+    "db_client_connection_max", "Most connections that a pool may have", ["db_client_connection_pool_name"]
+)
+_CONNECTION_WAIT = Histogram(
+    "db_client_connection_wait_time_seconds",
+    "Time to obtain a connection from a pool",
+    ["db_client_connection_pool_name"],
+    buckets=_BUCKETS_S,
 )
 
 
@@ -127,6 +142,16 @@ def lease_age(lease: str, age_s: float) -> None:
 def health_check(service: str, check: str, *, is_ok: bool) -> None:
     """Say whether a health check of a service holds."""
     _HEALTH_CHECK.labels(service, check).set(1 if is_ok else 0)
+
+
+def watch_connection_pool(
+    pool: str, most: int, used: Callable[[], int], idle: Callable[[], int]
+) -> Histogram:
+    """Export the state of a database connection pool at each scrape; return the histogram of its wait time in seconds."""
+    _CONNECTIONS_MAX.labels(pool).set(most)
+    _CONNECTIONS.labels(pool, "used").set_function(used)
+    _CONNECTIONS.labels(pool, "idle").set_function(idle)
+    return _CONNECTION_WAIT.labels(pool)
 
 
 def exposition(accept: str) -> tuple[bytes, str]:

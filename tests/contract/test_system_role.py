@@ -1,6 +1,6 @@
 """Who may see all tenants at once: the modules that use the database's system role, each with its reason.
 
-The border is a method (`Database.system`, `Database.system_statements`, `Units.system`), which import-linter cannot see.
+The border is a method (`Database.system`, `Database.system_autocommit`, `Units.system`), which import-linter cannot see.
 """
 
 import ast
@@ -9,11 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "shared", "worker", "simulator")
 
-WAYS = {"system", "system_statements"}
+WAYS = {"system", "system_autocommit"}
 
 ALLOWED = {
     "shared/bus/units.py": "gives it, and probes whether Postgres answers",
-    "shared/db.py": "gives it; what is the site's own belongs to no tenant",
     "shared/bus/outbox.py": "the relay publishes what any tenant's transaction left",
     "shared/leases.py": "a lease is the site's",
     "shared/deleting.py": "carries out what is asked for of any tenant, some rows at a time, and a tenant's end",
@@ -75,7 +74,7 @@ def test_every_way_to_take_it_is_found() -> None:
     assert uses_system_role("async def f(units):\n    async with units.system() as unit: ...")
     assert uses_system_role("opener = partial(self.database.system)")
     assert uses_system_role("opener = getattr(database, 'system')")
-    assert uses_system_role("async with database.system_statements() as connection: ...")
+    assert uses_system_role("async with database.system_autocommit() as connection: ...")
     assert not uses_system_role("async with units.tenant(tenant) as unit: ...")
 
 
@@ -103,14 +102,8 @@ PAST_THE_CALL = {
 
 
 def test_operations_see_what_their_caller_may_see_and_nothing_past_it() -> None:
-    """A look or a transaction opened otherwise than by `Call.connection`, `Call.word`, `Call.transaction` or `Call.unit` is not narrowed to the caller's workspaces (decision 0128)."""
-    ways = (
-        "database.tenant(",
-        "database.looking(",
-        "database.saying(",
-        "units.tenant(",
-        "units.word(",
-    )
+    """A session opened otherwise than by `Call.read` or `Call.transaction` is not narrowed to the caller's workspaces (decision 0128)."""
+    ways = ("database.tenant(", "database.read(", "database.read,", "units.tenant(")
     found = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "services/gateway/operations").rglob("*.py")

@@ -51,7 +51,7 @@ class Allowances:
     async def _read(self, tenant: TenantId) -> Mapping[str, float]:
         known = self._known.get(tenant)
         try:
-            async with self._database.looking(tenant) as connection:
+            async with self._database.read(tenant) as connection:
                 rates: Mapping[str, float] = await quotas.load_rates(connection)
         except Transient:
             rates = known.rates if known is not None else {}

@@ -59,7 +59,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
     """Makes an access token and shows its secret, this one time."""
     check_covered(call, add_up([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role")
     secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, token_id)
         if earlier is not None:
             return CreatedToken.model_validate(earlier.response)
@@ -84,7 +84,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
     """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_tokens(connection, wanted)
     return TokenPage(
         items=[_render_token(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -94,7 +94,7 @@ async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
 async def revoke_token(call: Call, request: TokenRequest) -> Token:
     """Ends an access token; every replica refuses it within seconds."""
     token_id = parse_uuid(request.token)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         if token_id is not None:
             before = await store.load_token(unit.connection, token_id)
             await store.revoke_token(unit.connection, token_id, unit.now)
@@ -115,11 +115,11 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
         worker=WorkerId(request.worker) if request.worker else None,
         life_s=float(request.ttl_s),
     )
-    issued = await call.order(question)
+    issued = await call.ask_for_change(question)
     answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
-    async with call.transaction() as connection:
+    async with call.transaction() as unit:
         # Of two that were issued at once only the first is told to anybody.
-        return await remember(call, connection, answer)
+        return await remember(call, unit.connection, answer)
 
 
 async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
@@ -134,7 +134,7 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
         trouble=request.trouble,
     )
     try:
-        found = await call.order(question)
+        found = await call.ask_for_change(question)
     except Rejected as error:
         if error.code == "bad_join_token":
             raise Rejected(

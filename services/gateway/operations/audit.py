@@ -74,7 +74,7 @@ async def _list(call: Call, request: ListAuditRequest, whose: TenantId) -> Audit
         mode="json", include={"actor", "operation", "entity", "outcome"}, exclude_none=True
     )
     since, until = _aware(request.since), _aware(request.until)
-    async with call.doors.database.looking(whose) as connection:
+    async with call.doors.database.read(whose) as connection:
         found = await store.load_records(connection, whose, given, since, until, wanted)
     return AuditPage(
         items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -83,14 +83,14 @@ async def _list(call: Call, request: ListAuditRequest, whose: TenantId) -> Audit
 
 async def _export(call: Call, request: ExportAuditRequest, whose: TenantId) -> AsyncIterator[AuditLine]:
     after = max(request.after, _sequence(call.last_event_id))
-    async with call.doors.database.looking(whose) as connection:
+    async with call.doors.database.read(whose) as connection:
         last = (await store.load_head(connection, whose)).sequence
         if request.since is not None or request.until is not None:
             bounds = await store.load_bounds(connection, whose, _aware(request.since), _aware(request.until))
             after, last = max(after, bounds[0] - 1), min(last, bounds[1])
         previous = await store.load_hash(connection, whose, after) if after else START
     while after < last:
-        async with call.doors.database.looking(whose) as connection:
+        async with call.doors.database.read(whose) as connection:
             rows = await store.load_texts(connection, whose, after, last, _BATCH)
         for row in rows:
             yield AuditLine(line=to_line(row.text, previous or START, row.hash), cursor=str(row.sequence))
@@ -100,7 +100,7 @@ async def _export(call: Call, request: ExportAuditRequest, whose: TenantId) -> A
 
 
 async def _verify(call: Call, after: int, whose: TenantId) -> AuditVerification:
-    async with call.doors.database.looking(whose) as connection:
+    async with call.doors.database.read(whose) as connection:
         follows = await store.load_hash(connection, whose, after) if after else START
     if follows is None:
         return AuditVerification(
@@ -108,7 +108,7 @@ async def _verify(call: Call, after: int, whose: TenantId) -> AuditVerification:
         )
     anchor = Anchor(after, follows)
     for _ in range(_BATCHES):
-        async with call.doors.database.looking(whose) as connection:
+        async with call.doors.database.read(whose) as connection:
             rows = await store.load_texts(connection, whose, anchor.sequence, None, _BATCH)
         anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(whose))
         if broken is not None or len(rows) < _BATCH:
@@ -117,7 +117,7 @@ async def _verify(call: Call, after: int, whose: TenantId) -> AuditVerification:
 
 
 async def _head(call: Call, whose: TenantId) -> AuditHead:
-    async with call.doors.database.looking(whose) as connection:
+    async with call.doors.database.read(whose) as connection:
         head = await store.load_head(connection, whose)
     return AuditHead(tenant=whose, sequence=head.sequence, hash=head.hash.hex())
 

@@ -35,7 +35,7 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
     """Says what a tenant may spend in a month, from this one on."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
-    before = await call.glimpse(GetBudgets(), tenant)
+    before = await call.ask_if_available(GetBudgets(), tenant)
     stood = _one(before.budgets, None, name) if before else None
     _note(call, request, stood, f"budget/{name}")
     await call.record()
@@ -47,10 +47,10 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
 async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
     """Says what a workspace of the caller's tenant may spend in a month, from this one on."""
     call.check_place(Permission.POLICY_MANAGE, TENANT)
-    before = await call.glimpse(GetBudgets())
+    before = await call.ask_if_available(GetBudgets())
     stood = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
     _note(call, request, stood, f"budget/{request.workspace}")
-    found = await call.order(SetBudget(budget=_budget(request, request.workspace)))
+    found = await call.ask_for_change(SetBudget(budget=_budget(request, request.workspace)))
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     one = _one(found.budgets, request.workspace, call.caller.tenant_name)
     return one.model_copy(update={"warnings": warnings})

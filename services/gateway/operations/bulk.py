@@ -41,7 +41,7 @@ SAMPLE = 10
 async def preview_experiments(call: Call, request: PreviewExperimentsRequest) -> ExperimentSelection:
     """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on."""
     expires_at = (call.doors.clock.now() + LIFE).replace(microsecond=0)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         ids = await _load_met(connection, request.filter, request.archived)
         rows = await store.load_by_ids(connection, ids[:SAMPLE])
     word = None
@@ -61,7 +61,7 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
     """Does one thing with many experiments, and tells of each what came of it."""
     name = f"{request.action.capitalize()}Experiment"
     action = ACTIONS[name]
-    async with call.connection() as connection:
+    async with call.read() as connection:
         rows = await _chosen(call, connection, request)
     items: dict[UUID, BulkItem] = {}
     pending: dict[UUID, tuple[UUID, int]] = {}
@@ -72,7 +72,7 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
     call.note(
         before={str(row.number): row.state for row in rows}, entity=f"{len(rows)} experiments", code=name
     )
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         for experiment, (operation, _) in pending.items():
             unit.emit(action.order(operation, experiment))
 
@@ -148,7 +148,7 @@ async def _settle(
 
 
 async def _remember(call: Call, name: str, pending: dict[UUID, tuple[UUID, int]]) -> None:
-    async with call.unit_apart() as unit:
+    async with call.transaction() as unit:
         for experiment, (operation, before) in pending.items():
             values = {
                 "tenant": call.tenant,

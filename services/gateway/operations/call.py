@@ -29,7 +29,7 @@ from services.gateway.remembered.site_health import SiteHealth
 from services.gateway.settings import WebhookSection
 from services.gateway.sign_in.passwords import Passwords
 from services.gateway.sign_in.providers import Providers
-from shared.bus import Bus, Unit, Units, Word
+from shared.bus import Bus, Unit, Units
 from shared.bus.health import BusOutage
 from shared.clock import Clock
 from shared.db import Database
@@ -37,7 +37,6 @@ from shared.ids import SITE, TenantId
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)
-W = TypeVar("W", bound=Word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,32 +168,25 @@ class Call:
         """The same, as what is remembered is told apart by."""
         return self.tenant, frozenset(self.within.items())
 
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """Sees what the caller may do this operation with, and nothing else; changes nothing (decision 0171)."""
-        return self.doors.database.looking(self.tenant, self.within)
+    def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """A read session: a snapshot of what the caller's permission for this operation covers."""
+        return self.doors.database.read(self.tenant, self.within)
 
-    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """The same, for what is written down and announced to nobody, nor recorded."""
-        return self.doors.database.tenant(self.tenant, self.within)
+    def transaction(self, *, audited: bool = True) -> AbstractAsyncContextManager[Unit]:
+        """A transaction on what `read` sees; the call's audit record is committed with it.
 
-    def unit(self) -> AbstractAsyncContextManager[Unit]:
-        """The same, for what is changed and announced; the call's audit record is committed with it."""
-        return self._changed(self.doors.units.tenant(self.tenant, self.within))
+        Args:
+            audited: False for a step that prepares the change and has no record of its own.
+        """
+        unit = self.doors.units.tenant(self.tenant, self.within)
+        return self._changed(unit) if audited else unit
 
-    def word(self) -> AbstractAsyncContextManager[Word]:
-        """The same, for what is only announced or recorded."""
-        return self._changed(self.doors.units.word(self.tenant, self.within))
-
-    def unit_apart(self) -> AbstractAsyncContextManager[Unit]:
-        """The same without the record, for what only prepares the change."""
-        return self.doors.units.tenant(self.tenant, self.within)
-
-    def site_unit(self) -> AbstractAsyncContextManager[Unit]:
-        """Over all tenants, for what who keeps the site changes; the call's audit record is committed with it."""
+    def site_transaction(self) -> AbstractAsyncContextManager[Unit]:
+        """A transaction of the system role, over all tenants: for changes by site operators. The call's audit record is committed with it."""
         return self._changed(self.doors.units.system())
 
-    async def order(self, question: Query[R], timeout_s: float | None = None) -> R:
-        """Asks another service for a change; that it was asked for stands in the audit log before."""
+    async def ask_for_change(self, question: Query[R], timeout_s: float | None = None) -> R:
+        """Ask another service for a change, once the audit record is committed."""
         await self.record()
         try:
             return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
@@ -204,8 +196,8 @@ class Call:
                 raise uncertain(error, self.pen.asked_path) from error
             raise
 
-    async def glimpse(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
-        """What another service says of a thing before it is changed, for the audit log; None where it does not say: the change is asked for all the same."""
+    async def ask_if_available(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
+        """Ask another service for the state before a change, for the audit log. Return None on any error: the change itself is still asked for."""
         try:
             return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.query_timeout_s)
         except MusterError:
@@ -215,7 +207,7 @@ class Call:
         """Commits the call's audit record by itself, unless it is committed already or there is none."""
         if (pen := self.pen) is not None and not pen.is_written:
             units, one = self.doors.units, len(pen.tenants) == 1
-            async with self._recorded(units.word(pen.tenants[0]) if one else units.system()):
+            async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
                 pass
 
     def note(
@@ -244,19 +236,19 @@ class Call:
             self.pen.tenants += (tenant,)
 
     @asynccontextmanager
-    async def _changed(self, opened: AbstractAsyncContextManager[W]) -> AsyncIterator[W]:
+    async def _changed(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
         """As `_recorded`, and noted: what comes after the commit may fail, and the change stands."""
-        async with self._recorded(opened) as word:
-            yield word
+        async with self._recorded(opened) as unit:
+            yield unit
         if self.pen is not None:
             self.pen.has_changed = True
 
     @asynccontextmanager
-    async def _recorded(self, opened: AbstractAsyncContextManager[W]) -> AsyncIterator[W]:
-        async with opened as word:
-            yield word
+    async def _recorded(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
+        async with opened as unit:
+            yield unit
             if self.pen is not None:
-                self.pen.write(word)
+                await self.pen.write(unit)
         if self.pen is not None:
             self.pen.written()
 
@@ -265,7 +257,7 @@ class Call:
         """True where nothing of the tenant's experiments is kept from the call."""
         return "experiments" not in self.within
 
-    def reading(self) -> "Call":
+    def as_reader(self) -> "Call":
         """The call as one that only looks, where another thing than its own is looked at."""
         return replace(self, needed=Permission.EXPERIMENT_READ)
 

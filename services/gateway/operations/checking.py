@@ -76,7 +76,7 @@ async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | No
     """
 
     async def load() -> int | None:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             known = await registry.load_code(connection, sha256)
         if known is None:
             return None

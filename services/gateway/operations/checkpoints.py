@@ -107,7 +107,7 @@ async def _load(call: Call, checkpoint: UUID) -> CheckpointView:
 async def _check_whose(call: Call, view: CheckpointView) -> None:
     if call.sees_all_experiments:
         return
-    async with call.connection() as connection:
+    async with call.read() as connection:
         if await store.load_experiment(connection, view.experiment_id) is None:
             raise NotFound("the checkpoint")
 

@@ -76,7 +76,7 @@ async def _visible(call: Call, entries: Sequence[QueueEntry]) -> Sequence[QueueE
     """Those of experiments that the caller may see: a page may hold fewer than it has room for."""
     if call.sees_all_experiments:
         return entries
-    async with call.connection() as connection:
+    async with call.read() as connection:
         known = await experiments.load_names(connection, {entry.experiment_id for entry in entries})
     return [entry for entry in entries if entry.experiment_id in known]
 

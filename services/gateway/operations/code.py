@@ -49,14 +49,14 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
         else:
             contents = inspect(spooled)
         await _store(call, request.sha256, size, spooled)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await registry.save_code(unit.connection, call.tenant, request.sha256, size, contents.files, unit.now)
     return Code(sha256=request.sha256, size_bytes=size)
 
 
 async def get_code(call: Call, request: CodeRequest) -> Code:
     """Says whether a code archive is stored, so that it need not be sent again."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         row = await registry.load_code(connection, request.sha256)
     if row is None or row.files is None:
         # Sent once more, code of before has the paths of its files kept.
@@ -64,8 +64,8 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if not target.known:
-        async with call.transaction() as connection:
-            await registry.forget_code(connection, request.sha256)
+        async with call.transaction() as unit:
+            await registry.forget_code(unit.connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
 

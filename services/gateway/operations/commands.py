@@ -54,8 +54,8 @@ class Entity(Generic[R]):
 
 async def send(call: Call, command: Command) -> None:
     """Commits the command; from then on it is not lost."""
-    async with call.word() as word:
-        word.emit(command)
+    async with call.transaction() as unit:
+        unit.emit(command)
 
 
 async def wait_for(
@@ -91,7 +91,7 @@ async def wait_for(
                 call.doors.feed.note(tenant, changed)
                 return answered(waiter.answer)
             try:
-                async with call.doors.database.looking(tenant) as connection:
+                async with call.doors.database.read(tenant) as connection:
                     found = await look(connection)
                     refusal = None if found is not None else await load_refusal(connection, operation_id)
             except Transient:
@@ -132,13 +132,13 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
         raise
     if row is None:
         raise await deferred(call, ordered.operation_id, position=ordered.position)
-    async with call.transaction() as connection:
-        return await remember(call, connection, entity.render(row))
+    async with call.transaction() as unit:
+        return await remember(call, unit.connection, entity.render(row))
 
 
 async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
     """The command that this request sends, or sent when it came before under its key."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         position = await feed_end(unit.connection, call.tenant)
         operation_id = new_id(call.doors.clock)
         earlier = await claim(call, unit, request, operation_id, position)

@@ -44,14 +44,14 @@ async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpo
     found = CheckpointId(await visible_id(call, request.checkpoint))
     await _note_before(call, found)
     question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
-    return render_checkpoint_whole(await call.order(question))
+    return render_checkpoint_whole(await call.ask_for_change(question))
 
 
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Deletes a checkpoint; refused with the reason where it is registered or in use."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
     await _note_before(call, found)
-    return render_checkpoint_whole(await call.order(DeleteCheckpoint(checkpoint_id=found)))
+    return render_checkpoint_whole(await call.ask_for_change(DeleteCheckpoint(checkpoint_id=found)))
 
 
 async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
@@ -75,8 +75,8 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
-    found = await call.order(question, call.doors.plan_timeout_s)
-    async with call.connection() as connection:
+    found = await call.ask_for_change(question, call.doors.plan_timeout_s)
+    async with call.read() as connection:
         names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
         policy=RetentionPolicy.model_validate(found.policy, from_attributes=True),
@@ -121,7 +121,7 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
     """Says how many bytes a tenant may store from now on; what is stored already stays."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         before = await limits.load_storage_limit(unit.connection, tenant)
         version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
         changed = StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes)
@@ -134,7 +134,7 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
 
 async def _note_before(call: Call, checkpoint: CheckpointId) -> None:
     """Tells the audit log what it is before it is changed, and checks that it is what the caller saw."""
-    page = await call.glimpse(ListCheckpoints(checkpoint_id=checkpoint, limit=1))
+    page = await call.ask_if_available(ListCheckpoints(checkpoint_id=checkpoint, limit=1))
     before = render_checkpoint_whole(page.checkpoints[0]) if page and page.checkpoints else None
     if before is None and call.if_match is not None:
         raise NotFound("the checkpoint")
@@ -144,5 +144,5 @@ async def _note_before(call: Call, checkpoint: CheckpointId) -> None:
 
 
 async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:
-    found = await call.order(question)
+    found = await call.ask_for_change(question)
     return VerificationAsked(checkpoints=found.checkpoints, files=found.files, size_bytes=found.size_bytes)

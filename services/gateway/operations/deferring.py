@@ -58,7 +58,7 @@ async def deferred(
         present: the entity as it is shown now.
         wanted: how the scheduler's view will tell that it has worked, of what is the site's.
     """
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         values = {
             "tenant": call.tenant,
             "id": operation_id,

@@ -34,12 +34,12 @@ _SHOWN = 5
 
 async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Deletion:
     """Deletes an experiment with all that came of it, everywhere; what trains is ended first."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         row = await experiment_in(connection, request.experiment)
         registered = await store.load_registered(connection, experiment_id=row.id)
     _refuse_registered(registered, f"experiment {row.number}", request.force)
     call.note(before=render_experiment(row), entity=f"experiment/{row.number}")
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await events.lock_feed(unit.connection, call.tenant)
         earlier = await store.load_open(unit.connection, row.id)
         deletion = earlier.id if earlier else new_id(call.doors.clock)
@@ -56,7 +56,7 @@ async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Delet
     """Deletes all experiments and models of a workspace, and the rules, roles and limits in it."""
     name = request.workspace
     is_let = call.caller.grants.holds(Permission.POLICY_MANAGE, Place(name))
-    async with call.reading().connection() as connection:
+    async with call.as_reader().read() as connection:
         registered = await store.load_registered(connection, workspace=name)
         if not is_let or not await store.has_workspace(connection, name):
             raise NotFound(f"workspace {name}", "a workspace is there as long as something is in it")
@@ -64,14 +64,14 @@ async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Delet
     call.note(entity=f"workspace/{name}")
     target = derived_id(call.tenant, "workspace", name)
     values = {"tenant": call.tenant, "scope": "workspace", "target": target, "name": name}
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         deletion = await _begin(call, unit, {**values, "is_forced": request.force})
     return await _carried_out(call, deletion)
 
 
 async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
     """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it."""
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         row = await access.load_tenant(unit.connection, request.tenant)
         if row is None:
             raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
@@ -129,7 +129,7 @@ async def _carried_out(call: Call, deletion: UUID) -> Deletion:
 
     found = await wait_for(call, deletion, look)
     if found is None:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             now = await store.load_deletion(connection, deletion)
         raise await deferred(call, deletion, present=render_deletion(now))
     return render_deletion(found)

@@ -28,7 +28,7 @@ async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> 
     """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted."""
     wanted = read_wanted(call, request)
     state = str(request.state) if request.state else None
-    async with call.connection() as connection:
+    async with call.read() as connection:
         webhook = await webhook_in(connection, request.webhook)
         found = await store.load_deliveries(connection, webhook.id, state, wanted)
     return WebhookDeliveryPage(
@@ -39,7 +39,7 @@ async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> 
 async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
     """Sends a webhook an event that says it is a test, once, and tells what came of it."""
     delivery_id = new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         scene = Scene(webhook.workspace, webhook.project) if webhook.workspace else None
         happening = Happening(TESTED, 0, webhook.id, {"name": webhook.name}, scene)
@@ -59,7 +59,7 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
     until_s = call.doors.clock.monotonic() + call.doors.webhooks.timeout_s + _MARGIN_S
     with call.doors.feed.waiting(call.tenant) as waiter:
         while True:
-            async with call.connection() as connection:
+            async with call.read() as connection:
                 row = await store.load_delivery(connection, webhook.id, delivery_id)
             if row is None:
                 raise NotFound(f"webhook {request.webhook}")
@@ -71,7 +71,7 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
 async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> WebhookDelivery:
     """Sends one delivery again, under the same id."""
     delivery_id = parse_uuid(request.delivery)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         if delivery_id is None or not await store.replay(unit.connection, webhook.id, delivery_id, unit.now):
             raise NotFound(
@@ -84,7 +84,7 @@ async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> Webhoo
 
 async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
     """Sends again all deliveries of a webhook that were given up."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         found = await store.replay(unit.connection, webhook.id, None, unit.now)
     call.doors.wake_sender()

@@ -103,7 +103,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     operation = new_id(call.doors.clock)
     call.note(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
     wanted = Switched(worker=before.worker, slot=request.slot, undo=undo)
 
@@ -149,7 +149,7 @@ async def _drain(
     ]
     before = WorkerPage(items=[render_worker(worker) for worker in workers])
     call.note(before=show(before))
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         unit.emit(*commands, tenant=SITE)
 
     async def look(_: AsyncConnection) -> WorkerPage | None:

@@ -43,7 +43,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
     kinds = frozenset(request.kind) or USUAL
-    feed = _Feed(call.tenant, call.view, call.connection, _KNOWN, render_event)
+    feed = _Feed(call.tenant, call.view, call.read, _KNOWN, render_event)
     async for one in _follow(call, feed, request.after):
         if one.kind in kinds and experiment in (None, one.experiment):
             yield one
@@ -52,7 +52,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
 async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
     """Streams every change of rented machines and their pools, resumable by the last event's id."""
     kinds = frozenset(request.kind) or USUAL_OF_MACHINES
-    look = partial(call.doors.database.looking, SITE)
+    look = partial(call.doors.database.read, SITE)
     feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
     async for one in _follow(call, feed, request.after):
         if one.kind in kinds and request.pool in (None, one.pool):
@@ -103,7 +103,7 @@ async def _read(feed: _Feed[E], after: int) -> Page[int, E]:
 async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:
     """Behind which position the stream begins, and the last that there is."""
     # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
-    async with call.doors.database.looking(tenant) as connection:
+    async with call.doors.database.read(tenant) as connection:
         swept, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last

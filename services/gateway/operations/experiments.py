@@ -39,7 +39,7 @@ CHECKPOINT_S = 1.0
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
     """Lists the tenant's experiments, newest first or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_listed(
             connection,
             [str(state) for state in request.state],

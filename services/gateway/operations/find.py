@@ -31,7 +31,7 @@ async def find_experiment(call: Call, reference: str, load: Load = store.load_ex
     Args:
         load: what is read of it, by its number or id.
     """
-    async with call.connection() as connection:
+    async with call.read() as connection:
         row = await experiment_in(connection, reference, load)
     call.note(entity=f"experiment/{row.number}")
     _check_kept(call, row.deleting, row.number)
@@ -54,7 +54,7 @@ async def find_trial(call: Call, reference: str) -> Row:
     pair = _TRIAL.fullmatch(reference)
     key = (int(pair[1]), int(pair[2])) if pair else parse_uuid(reference)
     if key is not None:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             row = await store.load_trial(connection, key)
         if row is not None:
             call.note(entity=f"trial/{row.experiment_number}.{row.number}")

@@ -42,7 +42,7 @@ async def follow_experiment_metrics(
             hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
             is_for_all = now_s - asked_all_s >= _POLLS * call.doors.follow_poll_s
             asked_all_s = now_s if is_for_all else asked_all_s
-            async with call.connection() as connection:
+            async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
                 known = await store.load_standings(connection, experiment.id, numbers=list(patience))
                 new = await store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)

@@ -11,7 +11,7 @@ async def list_experiment_groups(call: Call, request: ListExperimentGroupsReques
     met, _ = request.listing.read(request.filter, "")
     position = read_cursor(call, request, request.cursor)
     after = str(position[0]) if position else None
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_groups(
             connection, request.by, met, request.archived, after, request.limit + 1
         )

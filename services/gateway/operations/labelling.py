@@ -21,7 +21,7 @@ from services.gateway.store.events import NewEvent
 async def label_experiments(call: Call, request: LabelExperimentsRequest) -> LabelledExperiments:
     """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none."""
     _check(request)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         # Under the feed's lock nobody else changes labels of this tenant, and nothing that is read here becomes old.
         await events.lock_feed(unit.connection, call.tenant)
         rows = await _named(unit.connection, request.experiments)

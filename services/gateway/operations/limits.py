@@ -39,7 +39,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     await view_of(call, request.pool)
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         limit = await _save(call, unit, tenant, name, _values(request, tenant, request.workspace))
     warnings = await unused_workspace(call, tenant, request.workspace)
     return limit.model_copy(update={"warnings": warnings})
@@ -51,7 +51,7 @@ async def set_workspace_limit(call: Call, request: SetWorkspaceLimitRequest) -> 
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
     # The scheduler is told in the site's name, as of all limits.
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         # Held until the end: of two who hand out the same guarantee one comes second.
         await limits.take_turn(unit.connection, call.tenant)
         known = await limits.load_limits(unit.connection, request.pool)
@@ -134,7 +134,7 @@ async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) 
     sees = call.caller.grants.holds(Permission.EXPERIMENT_READ, Place(workspace))
     if workspace is None or tenant != call.tenant or not sees:  # What others call their workspaces is theirs.
         return []
-    async with call.reading().connection() as connection:
+    async with call.as_reader().read() as connection:
         known = await experiments.load_workspaces(connection)
     if workspace in known:
         return []
@@ -145,7 +145,7 @@ async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) 
 
 async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
     if not call.caller.keeps_site:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
     async with call.doors.database.system() as connection:
         rows = await limits.load_limits(connection, pool)

@@ -32,7 +32,7 @@ async def _known(call: Call, graph: LineageGraph) -> set[str]:
     for node in graph.nodes:
         if node.kind in PLACED:
             ids[node.kind].add(UUID(node.id.partition(":")[2]))
-    async with call.connection() as connection:
+    async with call.read() as connection:
         known: dict[str, Collection[UUID]] = {
             LineageKind.EXPERIMENT: await experiments.load_names(connection, ids["experiment"]),
             LineageKind.TRIAL: await experiments.load_trial_numbers(connection, ids["trial"]),

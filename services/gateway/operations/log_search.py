@@ -42,7 +42,7 @@ async def _visible(call: Call) -> list[ExperimentId] | None:
     """Those that the caller may see; None for all of the tenant."""
     if call.sees_all_experiments:
         return None
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_ids(connection, _MOST_EXPERIMENTS + 1)
     if len(found) > _MOST_EXPERIMENTS:
         raise Rejected(
@@ -56,7 +56,7 @@ async def _visible(call: Call) -> list[ExperimentId] | None:
 
 async def _lines(call: Call, found: FoundLines) -> list[LogLine]:
     """A trial that is not known here yet is called by the number 0."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         names = await store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
     lines = []
     for line in found.lines:

@@ -79,7 +79,7 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     now = call.doors.clock.monotonic
     until_s = now() + _LOOKED_S
     while len(lines) < request.limit and now() < until_s:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             rows = await store.load_trials(connection, experiment.id, store.ALL, int(str(number)) - 1, 1)
         if not rows:
             return LogPage(items=lines)
@@ -113,7 +113,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     patience = Patience(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
-            async with call.connection() as connection:
+            async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
                 rows = await store.load_trials(
                     connection, experiment.id, store.ALL, _last(trials), _TRIALS_AT_ONCE

@@ -50,7 +50,7 @@ Outcome = Callable[[AsyncConnection, Any], Awaitable[Resource | None]]
 async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
     """Shows how far an operation is that took longer than its request waited; who ordered it sees it."""
     name = parse_uuid(request.operation)
-    async with call.reading().connection() as connection:
+    async with call.as_reader().read() as connection:
         row = await store.load_ordered(connection, orderer_of(call), name) if name else None
         shown = await _render(connection, row) if row is not None and row.wanted is None else None
     if shown is None and row is not None:
@@ -63,7 +63,7 @@ async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
 async def list_operations(call: Call, request: ListOperationsRequest) -> LongOperationPage:
     """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.reading().connection() as connection:
+    async with call.as_reader().read() as connection:
         found = await store.load_page(connection, orderer_of(call), replace(wanted, filter=None))
         shown = {row.id: await _render(connection, row) for row in found.rows if row.wanted is None}
     of_site = [row for row in found.rows if row.wanted is not None]
@@ -92,7 +92,7 @@ async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation
     if not call.caller.grants.holds(Permission.CLUSTER_READ):
         return [None for _ in rows]
     view = await load_cluster(call)
-    async with call.doors.database.looking(SITE) as connection:
+    async with call.doors.database.read(SITE) as connection:
         refusals = await load_refusals(connection, [row.id for row in rows])
     return [_shown(row, refusals.get(row.id), OF_THE_SITE[row.operation](row.wanted, view)) for row in rows]
 

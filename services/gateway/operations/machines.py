@@ -59,8 +59,8 @@ async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> 
         await forget(call, earlier.operation_id if earlier else operation_id)
         raise
     await _until_known(call, answer.name)
-    async with call.transaction() as connection:
-        return await remember(call, connection, answer)
+    async with call.transaction() as unit:
+        return await remember(call, unit.connection, answer)
 
 
 async def update_machine_pool(call: Call, request: UpdateMachinePoolRequest) -> MachinePool:

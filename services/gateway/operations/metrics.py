@@ -61,7 +61,7 @@ async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) 
 async def _choose_trials(call: Call, request: ExperimentMetricsRequest) -> list[UUID]:
     if request.trial:
         return [(await find_trial(call, reference)).id for reference in request.trial]
-    async with call.connection() as connection:
+    async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         rows = await store.load_best_trials(
             connection, experiment.id, experiment.smaller_is_better, _COMPARED

@@ -55,7 +55,7 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
     """Lists the models by name, or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await models.load_models(
             connection,
             name_contains=request.name_contains,
@@ -70,7 +70,7 @@ async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
 
 async def get_model(call: Call, request: ModelRequest) -> Model:
     """Shows one model."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return render_model(await model_in(connection, request.model))
 
 

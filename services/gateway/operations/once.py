@@ -82,7 +82,7 @@ def claimed_by(
 
 async def claim_apart(call: Call, request: Request, operation_id: UUID) -> Claimed | None:
     """Claims as `claim`, where another service is asked for what is made: in a transaction of its own, before that."""
-    async with call.unit_apart() as unit:
+    async with call.transaction(audited=False) as unit:
         return await claim(call, unit, request, operation_id)
 
 
@@ -99,8 +99,8 @@ async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
 async def forget(call: Call, operation_id: UUID) -> None:
     """The owner refused the operation: the key may be used again."""
     if call.idempotency_key is not None:
-        async with call.transaction() as connection:
-            await drop_key(connection, call.tenant, call.operation, call.idempotency_key, operation_id)
+        async with call.transaction() as unit:
+            await drop_key(unit.connection, call.tenant, call.operation, call.idempotency_key, operation_id)
 
 
 def _fingerprint(call: Call, request: Request) -> bytes:

@@ -46,7 +46,7 @@ OF_A_USER = "viewer"
 async def create_user(call: Call, request: CreateUserRequest) -> User:
     """Adds a person or a program to the tenant; it may do nothing until it is given a role."""
     user_id = new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, user_id)
         if earlier is not None:
             return User.model_validate(earlier.response)
@@ -62,7 +62,7 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
 async def list_users(call: Call, request: ListUsersRequest) -> UserPage:
     """Lists the tenant's people and programs by name, or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         group = (await group_in(connection, request.group)).id if request.group else None
         found = await store.load_accounts(connection, group, wanted)
     return UserPage(
@@ -72,13 +72,13 @@ async def list_users(call: Call, request: ListUsersRequest) -> UserPage:
 
 async def get_user(call: Call, request: UserRequest) -> User:
     """Shows one user."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return render_user(await user_in(connection, request.user))
 
 
 async def edit_user(call: Call, request: EditUserRequest) -> User:
     """Changes a user's shown name, or ends and reopens all it may do."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await roles.take_turn(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
         check_unchanged(call, render_user(user))
@@ -102,7 +102,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
     """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope."""
     scope = read_permissions(request.scope, "scope") if request.scope else None
     secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, token_id)
         if earlier is not None:
             return CreatedToken.model_validate(earlier.response)
@@ -131,7 +131,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
 async def create_group(call: Call, request: CreateGroupRequest) -> Group:
     """Makes a group of users without members."""
     group_id = new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, group_id)
         if earlier is not None:
             return Group.model_validate(earlier.response)
@@ -147,7 +147,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
 async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
     """Lists the tenant's groups by name, or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_teams(connection, wanted)
     return GroupPage(
         items=[_render_group(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -156,13 +156,13 @@ async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
 
 async def get_group(call: Call, request: GroupRequest) -> Group:
     """Shows one group; `ListUsers` lists its members."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return _render_group(await group_in(connection, request.group))
 
 
 async def delete_group(call: Call, request: GroupRequest) -> Done:
     """Takes a group away with all that was given to it; its members stay."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await roles.take_turn(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
         check_unchanged(call, _render_group(group))
@@ -175,7 +175,7 @@ async def delete_group(call: Call, request: GroupRequest) -> Done:
 
 async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
     """Puts a user into a group: it may do what the group may."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)
         given = await roles.load_given_to_team(unit.connection, call.tenant, group.id)
@@ -188,7 +188,7 @@ async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
 
 async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
     """Takes a user out of a group."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)
         await store.remove_member(unit.connection, group.id, user.id)

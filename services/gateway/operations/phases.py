@@ -27,7 +27,7 @@ async def list_experiment_phases(call: Call, request: ListExperimentPhasesReques
     """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial."""
     position = read_cursor(call, request, request.cursor)
     above = int(str(position[0])) if position else None
-    async with call.connection() as connection:
+    async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         trials = await store.load_trials(
             connection, experiment.id, store.Standing(), above, request.limit + 1
@@ -49,7 +49,7 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
     if not trials:
         return []
     ids = [row.id for row in trials]
-    async with call.connection() as connection:
+    async with call.read() as connection:
         runs = await load_runs_of(connection, ids)
     question = GetPhases(trials=tuple(map(TrialId, ids)))
     told = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)

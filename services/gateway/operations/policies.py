@@ -17,7 +17,7 @@ _ELSEWHERE = ("workspace", "project")
 
 async def list_policies(call: Call, request: Empty) -> ConfigPolicies:
     """Shows what configs are held to in the caller's tenant, and in those of its workspaces that the caller sees."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         rows = await store.load_policies(connection)
     grants = call.caller.grants
     seen = (
@@ -34,7 +34,7 @@ async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
     _check(request.invariant_config)
     said = request.model_dump(include={"invariant_config", "max_slots", "priority_limit"})
     workspace = request.workspace or ""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         values: dict[str, Any] = {
             **said,
             "tenant": call.tenant,

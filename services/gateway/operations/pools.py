@@ -55,7 +55,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     rules = _changed(before.rules, request)
     call.note(before=render_pool(before), entity=f"pool/{before.pool}")
     command = EditPool(operation_id=new_id(call.doors.clock), pool=before.pool, rules=rules)
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
 
     wanted = Ruled(pool=before.pool, rules=rules)

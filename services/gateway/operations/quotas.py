@@ -27,7 +27,7 @@ async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
     """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own."""
     if call.caller.keeps_site:
         return await _list_of_site(call)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         rows = await store.load_quotas(connection)
     grants = call.caller.grants
     seen = [
@@ -42,7 +42,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
     """Says how much a tenant may do at once, from now on; what is open already stays."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         limits = {"max_stored_bytes": None, **request.model_dump(include={*_LIMITS})}
         values, _ = await _save(call, unit, tenant, "", limits)
         call.note(after=_render(values, name), entity=f"quota/{name}")
@@ -52,7 +52,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
 async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
     """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays."""
     call.check_place(Permission.POLICY_MANAGE, TENANT)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         limits = request.model_dump(include={*_LIMITS})
         values, version = await _save(call, unit, call.tenant, request.workspace, limits)
         changed = WorkspaceStorageLimitChanged(

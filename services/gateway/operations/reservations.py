@@ -64,8 +64,8 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         raise _unanswered(call)
     warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
     answer = _render(found, name).model_copy(update={"warnings": warnings})
-    async with call.transaction() as connection:
-        return await remember(call, connection, answer)
+    async with call.transaction() as unit:
+        return await remember(call, unit.connection, answer)
 
 
 async def list_reservations(call: Call, request: ListReservationsRequest) -> ReservationPage:
@@ -106,7 +106,7 @@ def _unanswered(call: Call) -> Transient:
 
 
 async def _send(call: Call, command: Command) -> None:
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
 
 

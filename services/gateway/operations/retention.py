@@ -26,11 +26,11 @@ async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRu
     """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
     call.check_place(Permission.RETENTION_MANAGE, Place(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
-    known = await call.glimpse(messages.GetRetention())
+    known = await call.ask_if_available(messages.GetRetention())
     before = [one for one in known.rules if one.workspace == rule.workspace] if known else []
     call.note(
         before=before[0].model_dump(mode="json") if before else None, after=rule.model_dump(mode="json")
     )
-    await call.order(messages.SetRetention(rule=rule))
+    await call.ask_for_change(messages.SetRetention(rule=rule))
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     return RetentionRule(**rule.model_dump(), warnings=warnings)

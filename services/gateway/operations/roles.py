@@ -44,7 +44,7 @@ DESCRIPTIONS = {
 
 async def list_roles(call: Call, request: Empty) -> RolePage:
     """Lists the roles that can be given, those that every tenant has first."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         made = await store.load_roles(connection)
     built_in = [_render_built_in(name) for name in ROLES]
     return RolePage(items=[*built_in, *map(_render, made)])
@@ -54,7 +54,7 @@ async def get_role(call: Call, request: RoleRequest) -> RoleDefinition:
     """Shows one role with its permissions."""
     if request.role in ROLES:
         return _render_built_in(request.role)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return _render(await _made_role(connection, request.role))
 
 
@@ -64,7 +64,7 @@ async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
     check_covered(call, add_up([Binding(request.name, permissions)]), f"role {request.name}", "permissions")
     if request.name in ROLES:
         raise _exists(request.name)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, derived_id(call.tenant, "role", request.name))
         if earlier is not None:
             return RoleDefinition.model_validate(earlier.response)
@@ -87,7 +87,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
     """Changes a role that the tenant made, for all who have it."""
     permissions = read_permissions(request.permissions, "permissions")
     check_covered(call, add_up([Binding(request.role, permissions)]), f"role {request.role}", "permissions")
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
@@ -107,7 +107,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
 
 async def delete_role(call: Call, request: RoleRequest) -> Done:
     """Takes a role away that the tenant made and nobody has."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
@@ -130,7 +130,7 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
             "invalid_request", "a role is given to one user or to one group", "user", "name one of them"
         )
     call.check_place(Permission.ACCESS_GRANT, place)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         permissions = await _permissions(unit.connection, request.role)
         if place != TENANT and permissions & WIDE:
             raise Rejected(
@@ -158,7 +158,7 @@ async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> Ro
     """Lists who was given which role where, as far as the caller may see who has access."""
     wanted = read_wanted(call, request)
     named = request.model_dump(include={"role", "user", "group", "workspace"}, exclude_none=True)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_bindings(connection, named, wanted)
     return RoleBindingPage(
         items=[_render_binding(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -168,7 +168,7 @@ async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> Ro
 async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
     """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them."""
     binding = parse_uuid(request.binding)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await store.load_binding(unit.connection, binding) if binding else None
         if row is None:
             raise NotFound(

@@ -46,7 +46,7 @@ async def revoke_session(call: Call, request: SessionRequest) -> Session:
     asked = call.caller.session if request.session == CURRENT else parse_uuid(request.session)
     is_own = call.caller.user is not None or asked == call.caller.session
     if call.caller.session is not None and asked is not None and is_own:
-        async with call.unit() as unit:
+        async with call.transaction() as unit:
             row = await store.end_session(unit.connection, call.caller.user, asked, unit.now)
             if row is not None:
                 call.note(before=_render(call, row))
@@ -56,14 +56,14 @@ async def revoke_session(call: Call, request: SessionRequest) -> Session:
 
 async def list_user_sessions(call: Call, request: ListUserSessionsRequest) -> SessionPage:
     """Lists the sessions of a user that count, newest first or as they are sorted."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         user = await user_in(connection, request.user)
     return await _page(call, request, user.id)
 
 
 async def revoke_user_sessions(call: Call, request: UserRequest) -> SessionsEnded:
     """Ends all sessions of a user; its tokens stay."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
         return SessionsEnded(ended=await store.end_sessions(unit.connection, user.id, unit.now))
@@ -76,12 +76,12 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
         raise Rejected("forbidden", "this token is nobody's, and has no password")
     check_password(request.new_password, caller.name, "new_password")
     await call.doors.sign_in.attempts.attempt("account", str(caller.user))
-    async with call.connection() as connection:
+    async with call.read() as connection:
         before = await store.load_password(connection, caller.user)
     if not await passwords.matches(before, request.old_password):
         raise Rejected("wrong_password", "this is not your password of before", "old_password")
     hashed = await passwords.hash(request.new_password)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await _save_password(call, unit, caller.user, hashed)
         await store.end_sessions(unit.connection, caller.user, unit.now, caller.session)
     return Done()
@@ -90,7 +90,7 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
 async def set_password(call: Call, request: SetPasswordRequest) -> Done:
     """Gives a person a password, and ends that person's sessions."""
     passwords = _passwords(call)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         user = await user_in(connection, request.user)
     if user.kind != UserKind.PERSON:
         raise Rejected(
@@ -98,7 +98,7 @@ async def set_password(call: Call, request: SetPasswordRequest) -> Done:
         )
     check_password(request.password, user.name, "password")
     hashed = await passwords.hash(request.password)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         await _check_covered(call, unit, user)
         await _save_password(call, unit, user.id, hashed)
         await store.end_sessions(unit.connection, user.id, unit.now, call.caller.session)
@@ -108,7 +108,7 @@ async def set_password(call: Call, request: SetPasswordRequest) -> Done:
 async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
     """Lets a user sign in, or a program call, as this subject of a provider of the tenant."""
     section = call.doors.sign_in.providers.of_tenant(request.provider, call.caller.tenant_name)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
         if section is None:
@@ -133,7 +133,7 @@ async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
 
 async def list_identities(call: Call, request: UserRequest) -> IdentityList:
     """Lists what a user is known by at providers."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         user = await user_in(connection, request.user)
         rows = await store.load_identities(connection, user.id)
     return IdentityList(items=[Identity.model_validate(row._mapping) for row in rows])
@@ -142,7 +142,7 @@ async def list_identities(call: Call, request: UserRequest) -> IdentityList:
 async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
     """Takes from a user what it is known by at a provider, and ends its sessions."""
     identity_id = parse_uuid(request.identity)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
         if identity_id is not None:
@@ -156,7 +156,7 @@ async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
 
 async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         now, asking = call.doors.clock.now(), call.caller.session
         found = await store.load_sessions(connection, whose, asking, now, wanted)
     return SessionPage(

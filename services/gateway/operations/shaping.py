@@ -52,7 +52,7 @@ async def shape(
 
 async def load_policies(call: Call, workspace: JsonValue) -> tuple[Policy, ...]:
     """Those that hold for an experiment of the workspace, the tenant's last."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return await store.load_binding_policies(connection, str(workspace or UNCATEGORIZED))
 
 
@@ -64,7 +64,7 @@ async def _off_loop(source: str | JsonObject, work: Callable[[], T]) -> T:
 
 
 async def _config_of(call: Call, template: str) -> JsonObject:
-    async with call.reading().connection() as connection:
+    async with call.as_reader().read() as connection:
         found = await store.find_template(connection, template)
     if found is None:
         raise Rejected(

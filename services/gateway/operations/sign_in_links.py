@@ -22,7 +22,7 @@ LIFE = timedelta(minutes=15)
 async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
     """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may."""
     code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, link_id)
         if earlier is not None:
             return SignInLink.model_validate(earlier.response)
@@ -64,7 +64,7 @@ async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSe
     mine = call.as_tenant(TenantId(link.tenant))
     if link.expires_at <= call.doors.clock.now():
         raise RefusedLink("link_expired", mine.tenant, token.account, token.account_name or token.name)
-    async with mine.unit() as unit:
+    async with mine.transaction() as unit:
         if not await store.use_link(unit.connection, link.id, unit.now):
             raise RefusedLink("link_used", mine.tenant, token.account, token.account_name or token.name)
         return await session_for_token(mine, unit, token, LINK)

@@ -50,7 +50,7 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
         )
     await check_attempts(call, f"{request.tenant}\0{request.user}")
     mine = call.as_tenant(await _tenant(call, request.tenant))
-    async with mine.connection() as connection:
+    async with mine.read() as connection:
         account = await people.load_account(connection, request.user)
         hashed = await store.load_password(connection, account.id if account is not None else _NOWHERE)
     is_right = await passwords.matches(hashed, request.password)
@@ -60,7 +60,7 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
     if not is_right or account.disabled_at is not None:
         why = "user_disabled" if is_right else "wrong_password"
         raise RefusedSignIn(why, mine.tenant, account.id, account.name)
-    async with mine.unit() as unit:
+    async with mine.transaction() as unit:
         return await _begin_session(mine, unit, _Who(account.id, account.name), request.tenant, PASSWORD)
 
 
@@ -73,7 +73,7 @@ async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> Created
     if token is None:
         raise RefusedSignIn("no_such_token")
     mine = call.as_tenant(TenantId(token.tenant))
-    async with mine.unit() as unit:
+    async with mine.transaction() as unit:
         return await session_for_token(mine, unit, token, TOKEN)
 
 
@@ -150,7 +150,7 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
 async def _welcome(call: Call, provider: str, section: ProviderSection, claims: Claims) -> CreatedSession:
     if not fulfils(claims, section.required_claims):
         raise RefusedSignIn("claim_missing", call.tenant)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         account = await account_of(call, unit, section, claims)
         if account is None:
             raise UnknownPerson(call.tenant, provider, claims["sub"])

@@ -56,7 +56,7 @@ async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
     """The version as `name@number`, and its checkpoint; without a version the newest."""
     name, _, version = reference.partition("@")
     try:
-        async with call.reading().connection() as connection:
+        async with call.as_reader().read() as connection:
             model = await model_in(connection, name)
             row = await version_in(connection, model, version or "latest")
     except NotFound as error:
@@ -68,7 +68,7 @@ async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
     question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
     if place == _CHECKPOINT:  # Who sees a version may have its files, wherever they were trained.
         try:
-            await check_visible(call.reading(), checkpoint)
+            await check_visible(call.as_reader(), checkpoint)
         except NotFound:
             raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
     page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))

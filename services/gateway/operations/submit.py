@@ -27,7 +27,7 @@ from services.gateway.operations.checking import (
 )
 from services.gateway.operations.experiments import with_waiting
 from services.gateway.operations.find import find_experiment
-from services.gateway.operations.once import Claimed, claim, claimed_by
+from services.gateway.operations.once import Claimed, claim, claimed_by, remember
 from services.gateway.operations.quotas import check_open
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.shaping import Shaped, shape
@@ -68,7 +68,7 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
 
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
     """Creates an experiment with another's code and a changed config."""
-    origin = await find_experiment(call.reading(), request.experiment)
+    origin = await find_experiment(call.as_reader(), request.experiment)
     document = without_start(origin.config, request.overrides)
     shaped = await shape(call, merge_patch(document, request.overrides), request.name)
     submission = replace(_submission(shaped, request), code_sha256=origin.code_sha256, forked_from=origin.id)
@@ -88,7 +88,7 @@ async def _submit(
     place = Place(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
     call.check_place(Permission.EXPERIMENT_WRITE, place)
     checked = await _check(call, submission)
-    async with call.doors.numbering.of(call.tenant), call.unit() as unit:
+    async with call.doors.numbering.of(call.tenant), call.transaction() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
         begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
         if isinstance(begun, Claimed):
@@ -97,10 +97,8 @@ async def _submit(
         number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
         answer = render_experiment_detail(Found(values))
-        unit.alongside(store.INSERT, store.row_of(values))
-        if call.idempotency_key is not None:
-            shown = answer.model_dump_json()
-            unit.alongside(store.ANSWER, call.tenant, call.operation, call.idempotency_key, shown)
+        await store.insert(unit.connection, values)
+        await remember(call, unit.connection, answer)
         call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)

@@ -29,7 +29,7 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
     """Keeps a part of a config under a name that is new in the tenant."""
     call.check_place(Permission.POLICY_MANAGE, Place(request.workspace))
     check_partial(request.config, "config")
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, derived_id(call.tenant, "template", request.name))
         if earlier is not None:
             return Template.model_validate(earlier.response)
@@ -56,7 +56,7 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
 async def list_templates(call: Call, request: ListTemplatesRequest) -> TemplatePage:
     """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_templates(connection, wanted)
     return TemplatePage(
         items=[_render(row._mapping) for row in found.rows],
@@ -66,7 +66,7 @@ async def list_templates(call: Call, request: ListTemplatesRequest) -> TemplateP
 
 async def get_template(call: Call, request: TemplateRequest) -> Template:
     """Shows one template."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return _render((await _template_in(connection, request.template))._mapping)
 
 
@@ -74,7 +74,7 @@ async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
     """Changes a template for what is submitted from now on."""
     if request.config is not None:
         check_partial(request.config, "config")
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await _managed(call, unit.connection, request.template)
         changed = request.model_dump(include={"description", "config"}, exclude_none=True)
         if changed:
@@ -87,7 +87,7 @@ async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
 
 async def delete_template(call: Call, request: TemplateRequest) -> Done:
     """Takes a template away; experiments that were made from it stay as they are."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await _managed(call, unit.connection, request.template)
         await store.delete_template(unit.connection, row.name)
         call.note(before=_render(row._mapping))

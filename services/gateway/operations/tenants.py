@@ -28,7 +28,7 @@ from shared.ids import TenantId, new_id
 async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTenant:
     """Makes a tenant with one admin, and shows that admin's token, this one time."""
     tenant = TenantId(new_id(call.doors.clock))
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         earlier = await claim(call, unit, request, tenant)
         if earlier is not None:
             return CreatedTenant.model_validate(earlier.response)
@@ -48,7 +48,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
 
 async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTenant:
     """Lets a tenant in again whose admins have all lost their access: its first account counts, is admin, and has a token, shown this one time."""
-    async with call.site_unit() as unit:
+    async with call.site_transaction() as unit:
         earlier = await claim(call, unit, request, new_id(call.doors.clock))
         if earlier is not None:
             return CreatedTenant.model_validate(earlier.response)

@@ -34,7 +34,7 @@ _PARKED = "the trial is parked without slots: it goes on when its experiment is 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
     """Lists an experiment's trials by number, best first, or as they are sorted."""
     standing = store.Standing([str(state) for state in request.state], request.invalid)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
         found = await store.load_listed_trials(connection, experiment.id, standing, wanted)
@@ -75,7 +75,7 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
     """Lists the attempts to train a trial, oldest first or as they are sorted."""
     wanted = read_wanted(call, request)
     trial = await find_trial(call, request.trial)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_runs(connection, trial.id, wanted)
     return RunPage(
         items=[render_run(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -111,7 +111,7 @@ async def _without_hidden(call: Call, told: messages.Explanation) -> messages.Ex
     by = back.by if back is not None else None
     asker = int(by.partition(".")[0]) if by else None
     named = {one.experiment_number for one in told.holders} | ({asker} if asker else set())
-    async with call.connection() as connection:
+    async with call.read() as connection:
         seen = await store.load_known_numbers(connection, named)
     if back is not None and by and asker not in seen:
         back = back.model_copy(

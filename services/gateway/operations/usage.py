@@ -79,7 +79,7 @@ async def named(call: Call, parts: Sequence[Part]) -> list[UsageRow]:
             tenants |= await access.load_tenant_names(connection, foreign)
     experiments = {one.experiment for one in used if one.experiment}
     if experiments:
-        async with call.connection() as connection:
+        async with call.read() as connection:
             numbered = await store.load_names(connection, experiments)
     return [_row(part, tenants, numbered) for part in parts]
 
@@ -146,7 +146,7 @@ def _sums(items: list[UsageRow]) -> dict[str, float]:
 
 async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
     experiments = {one.experiment for one in used if one.experiment}
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return await store.load_labels(connection, experiments)
 
 

@@ -75,7 +75,7 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
     """Lists a model's versions, newest first or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         model = await model_in(connection, request.model)
         found = await models.load_versions(connection, model.id, wanted)
     return ModelVersionPage(
@@ -145,7 +145,7 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
 
 async def find_version(call: Call, model: str, version: str) -> Any:
     """Raises NotFound."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return await version_in(connection, await model_in(connection, model), version)
 
 

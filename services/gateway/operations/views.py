@@ -10,7 +10,7 @@ from services.gateway.store import views as store
 
 async def list_views(call: Call, _: Empty) -> SavedViews:
     """Lists the caller's own views, by name."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         rows = await store.load_views(connection, orderer_of(call))
     return SavedViews(items=[SavedView.model_validate(row._mapping) for row in rows])
 
@@ -18,7 +18,7 @@ async def list_views(call: Call, _: Empty) -> SavedViews:
 async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
     """Keeps a view under a name, for the caller alone; one of that name is replaced."""
     person = orderer_of(call)
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         others = {row.name for row in await store.load_views(unit.connection, person)} - {request.name}
         if len(others) >= MOST_VIEWS:
             raise Conflict(
@@ -33,7 +33,7 @@ async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
 
 async def delete_view(call: Call, request: ViewRequest) -> Done:
     """Forgets one of the caller's own views."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await store.delete_view(unit.connection, orderer_of(call), request.view)
         if row is None:
             raise NotFound(f"view {request.view}", "`muster view list` shows yours")

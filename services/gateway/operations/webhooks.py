@@ -46,7 +46,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
     _check_place(call, place)
     events, target = read_events(request.events), _target(call, request.url)
     webhook_id, secret = new_id(call.doors.clock), render_secret(secrets.token_bytes(RANDOM_BYTES))
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         earlier = await claim(call, unit, request, webhook_id)
         if earlier is not None:
             return CreatedWebhook.model_validate(earlier.response)
@@ -80,7 +80,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
 async def list_webhooks(call: Call, request: ListWebhooksRequest) -> WebhookPage:
     """Lists the webhooks that the caller manages, the oldest first or as they are sorted."""
     wanted = read_wanted(call, request)
-    async with call.connection() as connection:
+    async with call.read() as connection:
         found = await store.load_webhooks(connection, request.workspace, wanted)
     return WebhookPage(
         items=[render_webhook(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -89,13 +89,13 @@ async def list_webhooks(call: Call, request: ListWebhooksRequest) -> WebhookPage
 
 async def get_webhook(call: Call, request: WebhookRequest) -> Webhook:
     """Shows one webhook."""
-    async with call.connection() as connection:
+    async with call.read() as connection:
         return render_webhook(await webhook_in(connection, request.webhook))
 
 
 async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
     """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         found = await webhook_in(unit.connection, request.webhook)
         await store.lock_webhook(unit.connection, found.id)
         row = await webhook_in(unit.connection, str(found.id))
@@ -114,7 +114,7 @@ async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
 
 async def delete_webhook(call: Call, request: WebhookRequest) -> Done:
     """Takes a webhook away, with all that was to be sent to it."""
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await webhook_in(unit.connection, request.webhook)
         call.note(before=render_webhook(row))
         await store.delete_webhook(unit.connection, row.id)
@@ -124,7 +124,7 @@ async def delete_webhook(call: Call, request: WebhookRequest) -> Done:
 async def rotate_secret(call: Call, request: RotateWebhookSecretRequest) -> CreatedWebhook:
     """Makes a new secret and shows it, this one time; the one before signs beside it until the overlap is over."""
     secret = render_secret(secrets.token_bytes(RANDOM_BYTES))
-    async with call.unit() as unit:
+    async with call.transaction() as unit:
         row = await webhook_in(unit.connection, request.webhook)
         until = unit.now + timedelta(seconds=request.overlap_s) if request.overlap_s else None
         values = {

@@ -15,11 +15,6 @@ from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 from shared.ids import TenantId
 
-APPEND = (
-    "INSERT INTO gateway.audit_waiting (tenant, record)"
-    " SELECT tenant, record::json FROM unnest($1::uuid[], $2::text[]) AS given (tenant, record)"
-)
-"""Takes tenants and records, one by one."""
 Sealed = tuple[int, str, bytes]
 RECORDS = Cells(
     audit,
@@ -34,7 +29,7 @@ RECORDS = Cells(
 
 async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
     """Under a tenant's role: records of that tenant only."""
-    await Driver.of(connection).fetch(APPEND, list(tenants), list(records))
+    await Driver.of(connection).run(_APPEND, list(tenants), list(records))
 
 
 async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
@@ -125,6 +120,10 @@ def _as_stored(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+_APPEND = (
+    "INSERT INTO gateway.audit_waiting (tenant, record)"
+    " SELECT tenant, record::json FROM unnest($1::uuid[], $2::text[]) AS given (tenant, record)"
+)
 _TAKE = """
 DELETE FROM gateway.audit_waiting WHERE position IN (
     SELECT position FROM gateway.audit_waiting WHERE tenant = $1 ORDER BY position LIMIT $2)

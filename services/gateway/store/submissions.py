@@ -1,4 +1,4 @@
-"""The submission of an experiment: its key, its number and what bounds it in one statement, its row and its answer in another.
+"""The submission of an experiment: its key, its number and what bounds it in one statement, its row in another.
 
 Hot: while it goes on, the tenant's counter is held, and everybody else of the tenant waits.
 """
@@ -15,7 +15,7 @@ from services.gateway.store.tables import experiment
 from shared.driver import Driver
 
 _COLUMNS = ", ".join(column.name for column in experiment.c)
-BEGIN = """
+_BEGIN = """
 WITH claimed AS (
     INSERT INTO gateway.idempotency (tenant, operation, key, fingerprint, entity, position, created_at)
     SELECT $1::uuid, $3, $4, $5::bytea, $6::uuid, 0, $7::timestamptz WHERE $4::text IS NOT NULL
@@ -30,15 +30,10 @@ SELECT (SELECT experiments FROM numbered) AS number,
     (SELECT json_object_agg(workspace, max_experiments) FROM gateway.quota
         WHERE workspace IN ('', $2) AND max_experiments IS NOT NULL)::text AS most
 """
-INSERT = (
+_INSERT = (
     f"INSERT INTO gateway.experiment ({_COLUMNS})"
     f" SELECT {_COLUMNS} FROM json_populate_record(NULL::gateway.experiment, $1::json)"
 )
-"""Takes a row, as `row_of` writes it."""
-ANSWER = (
-    "UPDATE gateway.idempotency SET response = $4::json WHERE tenant = $1 AND operation = $2 AND key = $3"
-)
-"""Takes tenant, operation, key and answer; the key was claimed in the same transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +58,13 @@ async def begin(
     """
     given = claim or {}
     names = ("operation", "key", "fingerprint", "entity", "created_at")
-    rows = await Driver.of(connection).fetch(BEGIN, tenant, workspace, *(given.get(name) for name in names))
+    rows = await Driver.of(connection).fetch(_BEGIN, tenant, workspace, *(given.get(name) for name in names))
     (row,) = rows
     if row["number"] is None:
         return None
     return Begun(row["number"], row["is_doomed"], orjson.loads(row["most"]) if row["most"] else {})
 
 
-def row_of(values: Mapping[str, Any]) -> str:
-    """The row of `INSERT`."""
-    return orjson.dumps(values, default=str).decode()
+async def insert(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """Inserts the experiment's row."""
+    await Driver.of(connection).run(_INSERT, orjson.dumps(values, default=str).decode())

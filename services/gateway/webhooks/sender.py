@@ -86,7 +86,7 @@ class Sender:
     async def _look(self) -> timedelta | None:
         """Begins lanes for the webhooks that something is due for; returns after how long more is."""
         now = self._clock.now()
-        async with self._database.system_statements() as connection:
+        async with self._database.system() as connection:
             waiting, next_at = await store.find_waiting(connection, now)
         running = {webhook: tenant for webhook, (tenant, _) in self._lanes.items()}
         for webhook, tenant in choose_lanes(waiting, running, LANES, LANES_OF_TENANT):
@@ -101,7 +101,7 @@ class Sender:
 
     async def _lane(self, webhook: UUID) -> None:
         try:
-            async with self._database.system_statements() as connection:
+            async with self._database.system() as connection:
                 taken = await store.take(connection, webhook, self._clock.now(), self._lease, AT_ONCE)
             await asyncio.gather(*map(self._deliver, taken))
         except MusterError as error:

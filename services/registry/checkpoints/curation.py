@@ -107,9 +107,10 @@ class Curation:
             held = (
                 await self._retention.why_kept(ask.tenant, found.id) if found.state is State.saved else None
             )
-            async with self._units.tenant(ask.tenant) as unit:
-                if held is None and not await let_go(unit, [found.id], "deleted by a person"):
-                    held = await self._retention.why_kept(ask.tenant, found.id)
+            if held is None:
+                async with self._units.tenant(ask.tenant) as unit:
+                    has_gone = await let_go(unit, [found.id], "deleted by a person")
+                held = None if has_gone else await self._retention.why_kept(ask.tenant, found.id)
             if held is not None:
                 code, why, hint = _HELD[held]
                 raise Conflict(code, f"checkpoint {found.id} stays: {why}", hint=hint)

@@ -122,7 +122,7 @@ class Queries:
         )
 
     async def usage(self, ask: Ask, query: GetUsage) -> UsagePage:
-        async with self.database.looking(ask.tenant) as connection:
+        async with self.database.read(ask.tenant) as connection:
             return await load_usage(connection, query, self.clock.now())
 
     async def _stored_allocation(self, run: RunId) -> AllocationFacts:

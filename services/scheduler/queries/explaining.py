@@ -92,7 +92,7 @@ class Explaining:
         )
 
     async def _explain_stored(self, tenant: TenantId, trial: TrialId) -> Explanation:
-        async with self.database.looking(tenant) as connection:
+        async with self.database.read(tenant) as connection:
             is_known = await has_trial(connection, tenant, trial)
         if is_known:
             return _closed(trial)
@@ -102,7 +102,7 @@ class Explaining:
     async def _given_back(self, trial: Trial) -> GivenBack | None:
         if trial.run is None:
             return None
-        async with self.database.looking(trial.wish.tenant) as connection:
+        async with self.database.read(trial.wish.tenant) as connection:
             found = await load_asking(connection, trial.wish.tenant, trial.run)
         if found is None:
             return None

@@ -44,13 +44,10 @@ class NoConnection:
     def __init__(self) -> None:
         self.sync_connection = self.connection = self.driver_connection = self
 
-        self.asked: list[tuple[object, ...]] = []
-
     def begin_nested(self) -> contextlib.AbstractAsyncContextManager[None]:
         return contextlib.nullcontext()
 
-    async def fetch(self, *asked: object) -> list[object]:
-        self.asked.append(asked)
+    async def fetch(self, *_: object) -> list[object]:
         return []
 
 
@@ -111,30 +108,15 @@ async def test_a_message_that_the_bus_would_never_take_is_refused_before_the_com
     assert hands.rows == []
 
 
-@pytest.mark.parametrize("emitting", [True, False])
-async def test_what_goes_alongside_takes_no_statement_of_its_own(emitting: bool) -> None:
-    units = Units(cast(Database, NoDatabase()), Hands(), "gateway", StoppedClock())
-    async with units.tenant(DEFAULT_TENANT) as unit:
-        unit.alongside("INSERT INTO log SELECT $1, $2", "a", "b")
-        if emitting:
-            unit.emit(changed(1))
-        connection = cast(Any, unit.connection)
-    (asked,) = connection.asked
-    assert asked[-2:] == ("a", "b") and "INSERT INTO log SELECT" in asked[0]
-    assert ("$7, $8" in asked[0]) == emitting == ("gateway.outbox" in asked[0])
-
-
-async def test_several_that_go_alongside_are_one_statement_with_the_arguments_of_each() -> None:
-    units = Units(cast(Database, NoDatabase()), Hands(), "gateway", StoppedClock())
-    async with units.tenant(DEFAULT_TENANT) as unit:
-        unit.alongside("UPDATE kept SET answer = $2 WHERE key = $1", "k", "a")
+async def test_messages_of_a_failed_attempt_are_not_published() -> None:
+    hands = Hands()
+    async with Units(cast(Database, NoDatabase()), hands, "gateway", StoppedClock()).tenant(
+        DEFAULT_TENANT
+    ) as unit:
+        unit.emit(changed(1))
         with contextlib.suppress(KeyError):
             async with unit.attempt():
-                unit.alongside("INSERT INTO undone SELECT $1", "u")
+                unit.emit(changed(2))
                 raise KeyError
-        unit.alongside("INSERT INTO log SELECT $1", "l")
-        unit.emit(changed(1))
-        connection = cast(Any, unit.connection)
-    (asked,) = connection.asked
-    assert asked[-3:] == ("k", "a", "l")
-    assert "answer = $8 WHERE key = $7" in asked[0] and asked[0].endswith("INSERT INTO log SELECT $9")
+        unit.emit(changed(3))
+    assert len(hands.rows) == 2 and not any(b'"version":2' in row.payload for row in hands.rows)
