@@ -171,9 +171,9 @@ class Auditor:
     def _texts(self, tenant: TenantId, denied: _Denials) -> list[str]:
         now, texts, more = self.clock.now(), [], denied.more
         for (facts, code), count in denied.counts.items():
-            bucket, wait_s = take(self._buckets.get(tenant), _DENIALS, self.clock.monotonic())
-            self._buckets[tenant] = bucket
-            if wait_s > 0:
+            before = [(self._buckets.get(tenant), _DENIALS)]
+            (self._buckets[tenant],), taken = take(before, self.clock.monotonic())
+            if not taken:
                 more += count
                 continue
             texts.append(

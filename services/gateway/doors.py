@@ -10,7 +10,7 @@ from services.gateway.front import Front
 from services.gateway.live.feed import Feed
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rest.app import Rest, RestSettings
-from services.gateway.rest.connections import Connections, most_connections
+from services.gateway.rest.connections import ConnectionLimits, listen, most_connections
 from services.gateway.rest.dashboard import load_dashboard
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection
@@ -47,11 +47,10 @@ class DoorKeeper:
             self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
         )
         await self._runner.setup()
-        connections = Connections(
-            most_connections(own.max_connections), own.body_timeout_s, self._rest.refuse_malformed
-        )
+        limits = ConnectionLimits(most_connections(own.max_connections), own.keep_alive_s)
         context = self._tls.context if self._tls else None
-        self._site = await connections.serve(self._runner, own.host, own.port, context)
+        refuse = self._rest.refuse_malformed
+        self._site = await listen(self._runner, (own.host, own.port), context, limits, refuse)
         credentials = self._tls.credentials() if self._tls else None
         with begun_to_give_way(_POLLER_NICENESS):
             self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)

@@ -1,8 +1,8 @@
-"""The one way into every operation, whatever the protocol: who, may they, is it their turn, how often, then the handler under a deadline."""
+"""The one way into every operation, whatever the protocol: who calls, may they, do they keep to their limits, then the handler under a deadline."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -13,8 +13,9 @@ from services.gateway.auditing import Pen
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.limits.allowances import Allowances
-from services.gateway.limits.fairness import FairShares, Turn
-from services.gateway.limits.rates import Limiter
+from services.gateway.limits.concurrency import ConcurrencyLimits
+from services.gateway.limits.exceeded import LimitExceeded
+from services.gateway.limits.rate_limits import RateLimiter
 from services.gateway.live.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
 from services.gateway.operations.deferring import StillWorking
@@ -23,6 +24,7 @@ from services.gateway.sign_in.authentication import Authenticator, Presented
 from services.gateway.sign_in.refusals import Unauthenticated
 from shared import telemetry
 from shared.ids import SITE, TenantId
+from shared.telemetry import metrics
 
 NOWHERE = Origin()
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -54,34 +56,41 @@ class Front:
 
     doors: Doors
     authenticator: Authenticator
-    limiter: Limiter
+    rate_limiter: RateLimiter
     allowances: Allowances
-    shares: FairShares
+    concurrency: ConcurrencyLimits
     deadline_s: float
     upload_deadline_s: float
     streams: OpenStreams
     quiet_s: float = QUIET_S
 
+    @asynccontextmanager
     async def admit(
         self,
         row: Operation[Any, Any],
         shown: Presented,
         origin: Origin = NOWHERE,
         named: Mapping[str, str] = NOTHING,
-    ) -> tuple[Caller, Turn]:
-        """The caller, once it is known, allowed, its tenant's turn, and not too fast; before anything of the request is read. Whoever answers ends the turn.
+    ) -> AsyncIterator[Caller]:
+        """Yield the caller, once it is known, allowed, and within its limits; nothing of the request's body is read before.
+
+        Its place in the concurrency limits is held until the block ends.
 
         Args:
             named: what the request's path names.
         """
-        caller = await self._identify(row, shown, origin, named)
-        turn = await self.shares.take(caller.tenant)
-        try:
-            await self._keep_pace(row, caller)
-        except BaseException:
-            turn.end()
-            raise
-        return caller, turn
+        with metrics.request(row.rate_class):
+            caller = await self._identify(row, shown, origin, named)
+            try:
+                await self._check_rate(row, caller)
+                if row.stream == "server":  # Open streams have a limit of their own.
+                    yield caller
+                else:
+                    async with self.concurrency.hold(caller.tenant, is_long=row.is_long):
+                        yield caller
+            except LimitExceeded as error:
+                metrics.rejection(row.rate_class, error.limit)
+                raise
 
     async def _identify(
         self, row: Operation[Any, Any], shown: Presented, origin: Origin, named: Mapping[str, str]
@@ -96,12 +105,10 @@ class Front:
                 raise
         return caller
 
-    async def _keep_pace(self, row: Operation[Any, Any], caller: Caller) -> None:
+    async def _check_rate(self, row: Operation[Any, Any], caller: Caller) -> None:
         if row.permission is not Access.PUBLIC:
-            await self.limiter.take(caller.tenant, row.rate_class)
-        if caller is not NOBODY:
-            for workspace, per_s in (await self.allowances.rates_of(caller)).items():
-                await self.limiter.take_own(caller.tenant, workspace, per_s)
+            own = await self.allowances.rates_of(caller) if caller is not NOBODY else None
+            await self.rate_limiter.take(caller.tenant, row.rate_class, own)
 
     async def call(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import structlog
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 
 from services.gateway import secrets_files
 from services.gateway.auditing import Auditor
@@ -20,9 +20,8 @@ from services.gateway.doors import DoorKeeper, tls_of
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
 from services.gateway.limits.allowances import Allowances
-from services.gateway.limits.fairness import FairShares
-from services.gateway.limits.rates import Limiter
-from services.gateway.limits.turns import Turns
+from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, PerTenant
+from services.gateway.limits.rate_limits import RateLimiter
 from services.gateway.live.feed import Feed
 from services.gateway.live.streams import OpenStreams
 from services.gateway.live.tails import Tails
@@ -65,8 +64,11 @@ from shared.messages.health import HealthReport
 from shared.process import Process
 from shared.upgrading import migrate
 
-NUMBERED_AT_ONCE = 2
-"""Of a tenant's creates: one that holds its counter, and one that asks for it next. More would only hold connections, which are others' too."""
+_CREATING_OF_TENANT = 2
+"""One create of a tenant holds its counter and one waits for it in Postgres; more would only occupy connections."""
+_REDIS_CONNECTIONS = 16
+_REDIS_S = 0.5
+"""So long the first requests wait when Redis is down, before local limits apply; shorter, a busy event loop would look like an outage."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
@@ -101,11 +103,11 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     auditor = Auditor(database, clock)
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
-    limiter = Limiter(_redis(settings, process), _rates(own), clock)
+    rate_limiter = RateLimiter(_redis(settings, process), _rates(own), clock)
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
-    sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
+    sign_in = SignIn(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
     wakes = (sender.wake, deletions.wake)
     watched = (outage, process.readiness)
     doors = make_doors(
@@ -114,9 +116,15 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     streams = OpenStreams(own.streams_of_tenant)
-    shares = FairShares(own.deadline_s)
     front = Front(
-        doors, authenticator, limiter, allowances, shares, own.deadline_s, own.upload_deadline_s, streams
+        doors,
+        authenticator,
+        rate_limiter,
+        allowances,
+        _concurrency(own),
+        own.deadline_s,
+        own.upload_deadline_s,
+        streams,
     )
     keeper = DoorKeeper(front, own, feed, tls_of(own))
     await keeper.open()
@@ -203,7 +211,7 @@ def make_doors(
         rendered=Rendered(render_experiment),
         answered=answered,
         code_sizes=CodeSizes(),
-        numbering=Turns(NUMBERED_AT_ONCE),
+        creating=PerTenant(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
         clock=clock,
         keys=keys,
         http=http,
@@ -228,8 +236,15 @@ def make_doors(
 def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
     if settings.redis is None:
         return None
-    redis = Redis.from_url(
-        settings.redis.url.get_secret_value(), socket_timeout=0.1, socket_connect_timeout=0.2, retry=None
+    redis = Redis.from_pool(
+        BlockingConnectionPool.from_url(
+            settings.redis.url.get_secret_value(),
+            max_connections=_REDIS_CONNECTIONS,
+            timeout=_REDIS_S,
+            socket_timeout=_REDIS_S,
+            socket_connect_timeout=_REDIS_S,
+            retry=None,
+        )
     )
     process.on_close(redis.aclose)
     return redis
@@ -243,6 +258,15 @@ def _rates(own: GatewaySection) -> dict[RateClass, Rate]:
         RateClass.JOIN: own.joins_per_s,
     }
     return {rate_class: Rate(rate, rate * 2) for rate_class, rate in per_s.items()}
+
+
+def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
+    timeout_s = own.queue_timeout_s
+    return ConcurrencyLimits(
+        replica=Bounds(own.max_concurrent_requests, own.max_queued_requests, timeout_s),
+        tenant=Bounds(own.max_concurrent_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+        long_of_tenant=Bounds(own.max_long_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+    )
 
 
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:

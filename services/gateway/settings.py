@@ -35,8 +35,11 @@ class GatewaySection(Section):
     `trusted_proxies` are the networks of the site's own proxies, such as `["10.1.2.3/32"]`: what they say in `forwarded_header` of where a call
     comes from is believed.
     `web_directory` holds the dashboard as it was built, which is served at `/`; by default the checkout's `web/dist`, if it is there.
-    `body_timeout_s` is what a request's headers may take, and what its body may.
-    `max_connections` and `streams_of_tenant` hold for each replica.
+    `body_timeout_s` is what a request's body may take. `keep_alive_s` is what the headers of a request may take, from the opening of its connection or
+    the answer before: it should exceed what a reverse proxy keeps an idle connection for.
+    Each replica has its own `max_connections`, `streams_of_tenant` and concurrency limits. Of a tenant `max_concurrent_requests_of_tenant` requests are in
+    progress at a time, of all tenants `max_concurrent_requests`; requests that wait for other services, uploads among them, count against `max_long_requests_of_tenant`
+    instead. As many as `max_queued_requests_of_tenant` and `max_queued_requests` wait for at most `queue_timeout_s`; others are refused.
     `password_memory_kib` is what Argon2id takes for one password, in three passes: RFC 9106's second choice, and no less than OWASP asks for.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
     """
@@ -58,7 +61,14 @@ class GatewaySection(Section):
     plan_timeout_s: float = Field(25.0, gt=0, le=55)
     command_wait_s: float = Field(2.0, ge=0)
     follow_poll_s: float = Field(1.0, gt=0)
+    keep_alive_s: float = Field(75.0, gt=0)
     max_connections: int = Field(4000, ge=16)
+    max_concurrent_requests: int = Field(128, ge=1)
+    max_concurrent_requests_of_tenant: int = Field(16, ge=1)
+    max_long_requests_of_tenant: int = Field(64, ge=1)
+    max_queued_requests: int = Field(512, ge=0)
+    max_queued_requests_of_tenant: int = Field(256, ge=0)
+    queue_timeout_s: float = Field(5.0, gt=0)
     streams_of_tenant: int = Field(2000, ge=1)
     max_code_bytes: int = Field(96 * 1024 * 1024, ge=1024)
     reads_per_s: float = Field(500.0, gt=0)

@@ -5,7 +5,8 @@ Exemplars lead from a figure to a trace (in the OpenMetrics format only, which P
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,6 +36,21 @@ _DEAD_LETTERS = Counter(
 _UPLOADS_WAITING = Gauge(
     "muster_uploads_waiting",
     "Checkpoints of this worker whose upload has failed for over 2 s and is tried again",
+)
+_REQUESTS = Counter("muster_gateway_requests", "Requests to the gateway, by outcome", ["class", "outcome"])
+_REJECTIONS = Counter("muster_gateway_rejections", "Requests over a limit, by the limit", ["class", "reason"])
+_ACTIVE_REQUESTS = Gauge("muster_gateway_active_requests", "Requests in progress or queued", ["class"])
+_QUEUED_REQUESTS = Gauge(
+    "muster_gateway_queued_requests", "Requests that wait for a concurrency limit", ["limit"]
+)
+_QUEUE_WAIT = Histogram(
+    "muster_gateway_queue_wait_seconds",
+    "How long queued requests waited for a concurrency limit",
+    ["limit"],
+    buckets=_BUCKETS_S,
+)
+_LOCAL_RATE_LIMITS = Gauge(
+    "muster_gateway_local_rate_limits", "1 while Redis is down and each replica allows half of each rate"
 )
 
 _HEALTH_CHECK = Gauge(
@@ -71,9 +87,7 @@ class Observed:
         self._started = time.perf_counter()
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
-        outcome = "ok"
-        if error is not None:
-            outcome = getattr(error, "kind", "error" if isinstance(error, Exception) else "cancelled")
+        outcome = _outcome_of(error) if isinstance(error, BaseException) else "ok"
         observe(self._service, self._operation, outcome, time.perf_counter() - self._started)
 
 
@@ -134,6 +148,38 @@ def uploads_waiting(change: int) -> None:
     _UPLOADS_WAITING.inc(change)
 
 
+@contextmanager
+def request(rate_class: str) -> Iterator[None]:
+    """Count a request of a rate class, while it is in progress and by its outcome."""
+    active, outcome = _ACTIVE_REQUESTS.labels(rate_class), "ok"
+    active.inc()
+    try:
+        yield
+    except BaseException as error:
+        outcome = _outcome_of(error)
+        raise
+    finally:
+        active.dec()
+        _REQUESTS.labels(rate_class, outcome).inc()
+
+
+def rejection(rate_class: str, reason: str) -> None:
+    """Count a request that was refused because of a limit."""
+    _REJECTIONS.labels(rate_class, reason).inc()
+
+
+@contextmanager
+def queued(limit: str) -> Iterator[None]:
+    """Count a request that waits for a concurrency limit, and time its wait."""
+    with _QUEUED_REQUESTS.labels(limit).track_inprogress(), _QUEUE_WAIT.labels(limit).time():
+        yield
+
+
+def rate_limits_local(is_local: bool) -> None:
+    """Say whether rate limits are local because Redis is down."""
+    _LOCAL_RATE_LIMITS.set(1 if is_local else 0)
+
+
 def lease_age(lease: str, age_s: float) -> None:
     """Say how long ago the holder renewed a lease."""
     _LEASE_AGE.labels(lease).set(age_s)
@@ -160,6 +206,11 @@ def exposition(accept: str) -> tuple[bytes, str]:
         body: bytes = openmetrics.generate_latest(REGISTRY)  # type: ignore[no-untyped-call]
         return body, openmetrics.CONTENT_TYPE_LATEST
     return generate_latest(REGISTRY), PLAIN_TEXT
+
+
+def _outcome_of(error: BaseException) -> str:
+    """The error's branch of the tree, `error` for others, `cancelled` for what is no error."""
+    return str(getattr(error, "kind", "error" if isinstance(error, Exception) else "cancelled"))
 
 
 @lru_cache(maxsize=4096)

@@ -1,10 +1,15 @@
-"""The highest rate of mixed requests at which the gateway answers 99 of 100 within 50 ms, while two trials train; and what a tenant does to the
-others that sends twenty times what it may.
+"""The highest rate of mixed requests that the gateway answers within 50 ms (99 of 100), and the effect of a tenant that sends twenty times its rate.
 
-Everything shares the machine: the senders, the servers, the services and the trainings. Rates double until one is too high, and then come as near to
-it as `FINEST`. A piece leaves nothing to the next: what it created is ended, and the next begins when the platform has come to rest.
+- `rate_at_50ms`: nothing trains; trials that sleep hold the slots, so that what is created waits. This is the figure that counts: in production the control plane has cores of its own.
+- `rate_at_50ms_beside_trainings`: two trials train on the same machine.
+- `hot_tenant_shift`: by how much the hot tenant raises the p99 of the others, in parts of their p99 alone; nothing trains.
+- `errors_5xx`: answers 5xx in all pieces at rates that were met, and of all calm tenants.
 
-`GATEWAY_RATES=25,50` takes pieces at those rates alone, and `GATEWAY_PAIRS=2` so many pairs of the hot tenant's, for who looks for where time goes.
+Senders, servers, services and trainings share the machine. Rates double until one is too high, and then approach it to `FINEST`. Before each piece the
+experiments of the one before are ended, and the platform is idle again.
+
+Environment, to look for where time goes: `GATEWAY_MODE=quiet` or `trainings` runs one of the two searches, `GATEWAY_RATES=25,50` takes pieces at these rates
+alone (quiet unless the mode is `trainings`), `GATEWAY_PAIRS=2` takes so many pairs of the hot tenant's.
 """
 
 import math
@@ -40,6 +45,11 @@ TRAINING: dict[str, Any] = {
     "hyperparameters": {"steps": 10_000_000},
     "searcher": {"name": "single", "metric": "loss"},
 }
+SLEEPING: dict[str, Any] = {
+    "name": "sleeping",
+    "entrypoint": "sleep 100000",
+    "searcher": {"name": "single", "metric": "loss"},
+}
 WAITING: dict[str, Any] = {
     "name": "waiting",
     "entrypoint": "python3 first.py",
@@ -53,22 +63,33 @@ def measure(report: Report) -> Figures:
         limit_per_tenant=LIMIT, calm_tenants=CALM_TENANTS, calm_rate=CALM_RATE, hot_rate=LIMIT * HOT_TIMES,
     )  # fmt: skip
     rates, pairs = os.environ.get("GATEWAY_RATES", ""), os.environ.get("GATEWAY_PAIRS", "")
+    mode = os.environ.get("GATEWAY_MODE", "")
+    modes = [mode] if mode else ["quiet"] if rates or pairs else ["quiet", "trainings"]
     figures: Figures = {}
-    if rates or not pairs:
-        with _busy_platform() as bench:
+    errors = 0
+    for mode in modes if rates or not pairs else []:
+        with _platform(trains=mode == "trainings") as bench:
             traffic = _traffic(bench.client)
-            figures |= _pieces(report, bench, traffic, rates) if rates else _search(report, bench, traffic)
-    if pairs or not rates:
-        with _busy_platform() as bench:
-            figures |= _shift(report, bench, int(pairs or PAIRS))
+            if rates:
+                figures |= _pieces(report, bench, traffic, rates)
+                continue
+            found, seen = _search(report, bench, traffic, "" if mode == "quiet" else "_beside_trainings")
+            figures |= found
+            errors += seen
+    if pairs or not (rates or mode):
+        with _platform(trains=False) as bench:
+            found, seen = _shift(report, bench, int(pairs or PAIRS))
+            figures |= found
+            errors += seen
+    report.check("errors_5xx", 0, errors)
     return figures
 
 
 @contextmanager
-def _busy_platform() -> Iterator[Platform]:
-    """Both slots train. Rates of requests bound what a tenant sends: here the machine is to, or the tenant's own."""
+def _platform(trains: bool) -> Iterator[Platform]:
+    """Without rate limits of the site: a tenant sends as much as the machine carries, or as its own rate allows."""
     with platform(2, READS_PER_S="100000", WRITES_PER_S="100000") as bench:
-        _train(bench.client)
+        _hold_slots(bench.client, TRAINING if trains else SLEEPING)
         yield bench
 
 
@@ -83,7 +104,8 @@ def _pieces(report: Report, bench: Platform, traffic: Traffic, rates: str) -> Fi
     return found
 
 
-def _search(report: Report, bench: Platform, traffic: Traffic) -> Figures:
+def _search(report: Report, bench: Platform, traffic: Traffic, suffix: str) -> tuple[Figures, int]:
+    """The figures, and how many answers at the rate found were 5xx."""
     highest, at_highest, rate, too_high = 0.0, Seen([0.0], {}, 0.0, {}), FIRST_RATE, math.inf
     send(replace(traffic, rate_per_s=FIRST_RATE, seconds=3.0))  # caches
     while too_high - highest > FINEST:
@@ -95,12 +117,12 @@ def _search(report: Report, bench: Platform, traffic: Traffic) -> Figures:
             too_high = rate
         between = (highest + too_high) / 2 // FINEST * FINEST
         rate = 2 * highest if too_high == math.inf else max(between, highest + FINEST)
-    report.check("errors_5xx", 0, at_highest.count("5", "0"))
-    return {
-        "rate_at_50ms": highest,
-        "p99_ms": percentile(at_highest.ms, 0.99),
-        "sender_cores": at_highest.cpu_s * highest / max(SECONDS * highest, LEAST),
+    figures: Figures = {
+        f"rate_at_50ms{suffix}": highest,
+        f"p99_ms{suffix}": percentile(at_highest.ms, 0.99),
+        f"sender_cores{suffix}": at_highest.cpu_s * highest / max(SECONDS * highest, LEAST),
     }
+    return figures, at_highest.count("5", "0")
 
 
 def _piece(report: Report, bench: Platform, traffic: Traffic) -> Seen:
@@ -140,11 +162,11 @@ def _rest(report: Report, bench: Platform) -> None:
         report.say(f"the platform still takes {cores:.2f} cores {REST_S:g} s after the piece before")
 
 
-def _shift(report: Report, bench: Platform, pairs: int) -> Figures:
-    """How much higher the others' p99 is beside the hot tenant, in the middle of the pairs, and what it is alone and beside."""
+def _shift(report: Report, bench: Platform, pairs: int) -> tuple[Figures, int]:
+    """By how much the hot tenant raises the p99 of the others (median of the pairs), their p99 alone and beside it; and how many of their answers were 5xx."""
     calm = [replace(_traffic(one), rate_per_s=CALM_RATE) for one in _tenants(bench, CALM_TENANTS)]
     (hot,) = (replace(_traffic(one), rate_per_s=LIMIT * HOT_TIMES) for one in _tenants(bench, 1))
-    found, refused = [], 0
+    found, refused, errors = [], 0, 0
     for pair in range(pairs):
         _rest(report, bench)
         # Each at moments of its own: tenants that send the same at the same moments are one in haste.
@@ -154,15 +176,17 @@ def _shift(report: Report, bench: Platform, pairs: int) -> Figures:
         *beside, of_hot = send(*streams)
         found.append((_p99(alone), _p99(beside)))
         refused += of_hot.count("429")
+        errors += sum(one.count("5", "0") for one in (*alone, *beside))
         report.say(
             f"pair {pair + 1}: p99 {found[-1][0]:.1f} ms alone, {found[-1][1]:.1f} beside; the hot tenant was told {of_hot.statuses}"
         )
     report.check("hot_tenant_refused", True, refused > 0)
-    return {
+    figures: Figures = {
         "hot_tenant_shift": median(beside / alone for alone, beside in found) - 1,
         "alone_p99_ms": median(alone for alone, _ in found),
         "beside_p99_ms": median(beside for _, beside in found),
     }
+    return figures, errors
 
 
 def _p99(seen: Sequence[Seen]) -> float:
@@ -193,14 +217,14 @@ def _traffic(client: Client) -> Traffic:
     )
 
 
-def _train(client: Client) -> None:
-    """Have both slots train until the platform goes."""
+def _hold_slots(client: Client, config: dict[str, Any]) -> None:
+    """Have a trial of this config in each of the two slots until the platform goes."""
     code = client.experiments.put_code(TRIALS)
-    trainings = [client.experiments.create(dict(TRAINING), code) for _ in range(2)]
+    holding = [client.experiments.create(dict(config), code) for _ in range(2)]
     end = time.monotonic() + 60
-    while any(client.experiments.get(each.id).trials.running == 0 for each in trainings):
+    while any(client.experiments.get(each.id).trials.running == 0 for each in holding):
         if time.monotonic() > end:
-            raise SystemExit("the two trainings did not begin within 60 s")
+            raise SystemExit(f"the two trials '{config['name']}' did not begin within 60 s")
         time.sleep(0.2)
 
 

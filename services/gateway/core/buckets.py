@@ -1,6 +1,7 @@
-"""Token buckets: how many requests a tenant may send, and what a replica draws ahead from one that replicas share."""
+"""Token buckets: how many requests may be sent."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,10 @@ class Rate:
     per_s: float
     burst: float
 
+    def scaled(self, share: float) -> "Rate":
+        """A share of the rate, with a burst of at least one."""
+        return Rate(self.per_s * share, max(1.0, self.burst * share))
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
@@ -21,92 +26,43 @@ class Bucket:
     at_s: float
 
 
-def take(bucket: Bucket | None, rate: Rate, now_s: float) -> tuple[Bucket, float]:
-    """Takes one token; returns the bucket after it and 0, or the bucket unchanged and the seconds to wait."""
-    if bucket is None:
-        bucket = Bucket(rate.burst, now_s)
-    tokens = min(rate.burst, bucket.tokens + max(0.0, now_s - bucket.at_s) * rate.per_s)
-    if tokens >= 1.0:
-        return Bucket(tokens - 1.0, now_s), 0.0
-    return Bucket(tokens, now_s), (1.0 - tokens) / rate.per_s
+def take(buckets: Sequence[tuple[Bucket | None, Rate]], now_s: float) -> tuple[list[Bucket], bool]:
+    """Take a token from each bucket, or from none if one is empty; return the buckets and whether tokens were taken.
 
-
-LEASE_S = 1.0
-"""What was drawn ahead and not spent is let go after this long: others may have it, and nobody saves it up beside a full bucket."""
-_AHEAD_S = 0.1
-_SHARE = 0.1
-"""Of what a bucket holds, this much may lie ahead at one replica."""
-LONGEST_S = 10.0
-"""Nobody waits longer for those before: who comes then, and finds no token, is told again."""
-
-
-class Lease:
-    """Tokens that one replica has drawn ahead from a bucket that all share: spent without asking, and drawn anew when they are.
-
-    As many are drawn as go in a tenth of a second at the pace so far, at most twice as many as the last time and a tenth of the
-    bucket, and one for each request that waits. An empty bucket is remembered until its next token: whoever asks too often asks nobody.
-    Tokens that are still to come are promised one by one, in the order of those who are told to wait (virtual scheduling, ITU-T I.371).
+    None stands for a full bucket.
     """
-
-    def __init__(self, rate: Rate) -> None:
-        self.rate = rate
-        self.waiting = 0
-        """How many requests wait for what is being drawn."""
-        self._held = 0
-        self._drawn = 0
-        self._behind = 0.0
-        self._at_s = 0.0
-        self._empty_until_s = 0.0
-        self._promised_s = 0.0
-
-    def take(self, now_s: float) -> float | None:
-        """Takes a token: 0, or the seconds until the bucket has one again; None where tokens must be drawn first."""
-        if self._empty_until_s > now_s:
-            return self._empty_until_s - now_s
-        if self._held < 1 or now_s - self._at_s >= LEASE_S:
-            return None
-        self._held -= 1
-        return 0.0
-
-    def wanted(self, now_s: float) -> int:
-        """How many tokens to draw now."""
-        spent, passed_s = self._drawn - self._held, max(now_s - self._at_s, 1e-3)
-        ahead = min(spent / passed_s * _AHEAD_S, 2.0 * self._drawn, self.rate.burst * _SHARE)
-        return max(1, math.floor(ahead), self.waiting)
-
-    def draw(self, tokens: int, behind: float, wait_s: float, now_s: float) -> None:
-        """Takes over what came of drawing: the tokens, how many are left behind in the bucket, and the wait where there was none."""
-        self._held = self._drawn = tokens
-        self._behind, self._at_s = behind, now_s
-        self._empty_until_s = now_s + wait_s
-
-    def promise(self, wait_s: float, now_s: float) -> float:
-        """The seconds until a token is there for one more who waits: the bucket has its next in `wait_s`, and each before was promised one."""
-        following_s = self._promised_s + 1.0 / self.rate.per_s
-        self._promised_s = now_s + max(wait_s, min(following_s - now_s, LONGEST_S))
-        return self._promised_s - now_s
-
-    def left(self, now_s: float) -> float:
-        """How many tokens the tenant has left, as far as this replica knows."""
-        flown = max(0.0, now_s - self._at_s) * self.rate.per_s
-        return min(self.rate.burst, self._held + self._behind + flown)
+    filled = [_refill(bucket, rate, now_s) for bucket, rate in buckets]
+    if any(bucket.tokens < 1.0 for bucket in filled):
+        return filled, False
+    return [Bucket(bucket.tokens - 1.0, now_s) for bucket in filled], True
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How much of a rate a caller has left, as the headers tell it that the IETF is working on (draft-ietf-httpapi-ratelimit-headers)."""
+class RateLimitStatus:
+    """How much of a rate is left, and the headers that say so (draft-ietf-httpapi-ratelimit-headers)."""
 
     name: str
     rate: Rate
     tokens: float
 
+    @property
+    def wait_s(self) -> float:
+        """Seconds until the bucket holds a token."""
+        return max(0.0, 1.0 - self.tokens) / self.rate.per_s
+
     def headers(self) -> dict[str, str]:
-        """The policy, and what is left of it: whole requests now, and the seconds until all of them are there again."""
+        """The policy, the whole requests left, and the seconds until the bucket is full."""
         reset_s = math.ceil((self.rate.burst - self.tokens) / self.rate.per_s)
         return {
             "RateLimit-Policy": _policy(self.name, self.rate.per_s, self.rate.burst),
             "RateLimit": f'"{self.name}";r={max(0, math.floor(self.tokens))};t={max(0, reset_s)}',
         }
+
+
+def _refill(bucket: Bucket | None, rate: Rate, now_s: float) -> Bucket:
+    if bucket is None:
+        return Bucket(rate.burst, now_s)
+    return Bucket(min(rate.burst, bucket.tokens + max(0.0, now_s - bucket.at_s) * rate.per_s), now_s)
 
 
 @lru_cache(maxsize=1024)

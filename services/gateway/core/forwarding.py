@@ -55,15 +55,6 @@ class _Hop:
     scheme: str = ""
 
 
-def is_proxy(proxies: Proxies, peer: str) -> bool:
-    """Whether the connection's other end is a proxy of the site."""
-    return (
-        bool(proxies.networks)
-        and (address := _read_peer(peer)[0]) is not None
-        and is_named(address, proxies.networks)
-    )
-
-
 def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Sequence[str]]) -> Sender:
     """The nearest address that is no proxy of the site: each proxy is believed about whom it was called by, and no further.
 

@@ -1,1 +1,1 @@
-"""How much of it: rates of tenants and workspaces, and turns at what is scarce."""
+"""Rate limits and concurrency limits of tenants and replicas."""

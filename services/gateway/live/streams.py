@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
-from muster.errors import Transient
-from services.gateway.limits.rates import RATE_LIMITED
+from services.gateway.limits.exceeded import LimitExceeded
 from shared.ids import TenantId
 
 QUIET_S = 15.0
@@ -25,10 +24,10 @@ class OpenStreams:
 
     @contextmanager
     def one(self, tenant: TenantId) -> Iterator[None]:
-        """Around one stream. Raises Transient (`rate_limited`) where the tenant has too many."""
+        """Around one stream. Raises LimitExceeded where the tenant has too many."""
         if self._open[tenant] >= self._most:
             told = f"your tenant has {self._most} streams open here; close some, or follow several things with one"
-            raise Transient(told, retry_after_s=_RETRY_AFTER_S, code=RATE_LIMITED)
+            raise LimitExceeded("streams", told, _RETRY_AFTER_S)
         self._open[tenant] += 1
         try:
             yield

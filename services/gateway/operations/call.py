@@ -1,5 +1,6 @@
 """What a handler is given beside its request: who calls, until when, and the doors to everything else."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from services.gateway.api.experiments import Experiment
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place, within
 from services.gateway.core.permissions import Access, Permission
-from services.gateway.limits.turns import Turns
+from services.gateway.limits.concurrency import PerTenant
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import Tails
 from services.gateway.remembered.answered import Answered
@@ -51,10 +52,10 @@ class Keys:
 
 
 class Attempts(Protocol):
-    """How often somebody may try to sign in."""
+    """Limits how often somebody may try to sign in."""
 
     async def attempt(self, kind: str, who: str) -> None:
-        """Raises Transient (`rate_limited`) with the time to wait, whether or not there is such a one."""
+        """Count an attempt, whether or not `who` exists. Raises Transient (`rate_limited`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ class Doors:
     rendered: Rendered[Experiment]
     answered: Answered
     code_sizes: CodeSizes
-    numbering: Turns
-    """Creates that take a number of their tenant's: each holds its counter, and all others of the tenant wait for that."""
+    creating: PerTenant[asyncio.Semaphore]
+    """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession

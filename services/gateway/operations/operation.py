@@ -91,6 +91,8 @@ class Operation(Generic[Req, Res]):
     """Whether the answer holds a secret that is shown once."""
     long: bool = False
     """Whether it orders what may take longer than a request waits: REST then answers 202 with the operation."""
+    waits: bool = False
+    """Whether it may wait for another service for longer than a usual answer takes, without being answered with 202."""
     conditional: bool = False
     """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
     audited: Audited | None = None
@@ -126,6 +128,11 @@ class Operation(Generic[Req, Res]):
     def has_effect(self) -> bool:
         """True where it may change something."""
         return self.idempotent is not Idempotency.SAFE
+
+    @cached_property
+    def is_long(self) -> bool:
+        """True where a request takes long because it waits, for another service or for its own body."""
+        return self.long or self.waits or self.stream == "upload"
 
     @cached_property
     def is_tagged(self) -> bool:

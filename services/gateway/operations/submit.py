@@ -88,7 +88,7 @@ async def _submit(
     place = Place(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
     call.check_place(Permission.EXPERIMENT_WRITE, place)
     checked = await _check(call, submission)
-    async with call.doors.numbering.of(call.tenant), call.transaction() as unit:
+    async with call.doors.creating.of(call.tenant), call.transaction() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
         begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
         if isinstance(begun, Claimed):

@@ -8,13 +8,13 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from muster.errors import Broken, MusterError, NotFound, Rejected, Transient
+from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.core.auditing import Origin
 from services.gateway.core.browsers import Page
-from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, is_proxy, sender_of
+from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
-from services.gateway.limits.rates import RATE_LIMITED, standing
+from services.gateway.limits.rate_limits import rate_limit_status
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation, Retirement
@@ -26,7 +26,6 @@ from services.gateway.rest.browsing import (
     shown_to,
     tell_cookie,
 )
-from services.gateway.rest.connections import answering, know, rested, slow_down
 from services.gateway.rest.dashboard import Dashboard
 from services.gateway.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
 from services.gateway.rest.problems import problem_response
@@ -115,10 +114,7 @@ class Rest:
             bearer = secret_in_cookie(request, page)
         origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
         named = dict(request.match_info)
-        caller, turn = await self._front.admit(row, Presented(bearer), origin, named)
-        with turn:
-            if not isinstance(row.permission, Access):
-                know(request)
+        async with self._front.admit(row, Presented(bearer), origin, named) as caller:
             inputs = self._inputs(request, row, bearer, origin)
             if row.stream == "server":
                 model = await read_request(request, row, self._settings.body_timeout_s)
@@ -158,10 +154,6 @@ class Rest:
         lines = [request.headers.getall(name, []) for name in proxies.names]
         return sender_of(proxies, request.remote or "", request.secure, lines)
 
-    def _is_proxy(self, request: web.Request) -> bool:
-        """Whether the connection is one of the site's proxies, which has many callers' requests."""
-        return is_proxy(self._settings.proxies, request.remote or "")
-
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""
         limit = self._settings.max_code_bytes
@@ -183,13 +175,11 @@ class Rest:
         resource = request.match_info.route.resource
         name = f"{request.method} {resource.canonical}" if resource else "request of an unknown path"
         headers = {"traceparent": request.headers.get("traceparent", "")}
-        await rested(request)
         # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
         with telemetry.span(
             name, parent={}, links=[headers], operation=request.match_info.route.name
         ) as span:
-            with answering(request):
-                response = await self._answer(request, handler)
+            response = await self._answer(request, handler)
             span.set_attribute("status", response.status)
         return response
 
@@ -208,8 +198,6 @@ class Rest:
                 refused.headers["Allow"] = error.headers["Allow"]
             return refused
         except MusterError as error:
-            if isinstance(error, Transient) and error.code == RATE_LIMITED and not self._is_proxy(request):
-                slow_down(request, error.retry_after_s)
             return self._refuse(request, error, request_id)
         except Exception as error:
             if request.transport is None or request.transport.is_closing():
@@ -241,8 +229,8 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def _tell_rate(response: web.StreamResponse) -> None:
-    if (stands := standing()) is not None:
-        response.headers.update(stands.headers())
+    if (status := rate_limit_status()) is not None:
+        response.headers.update(status.headers())
 
 
 def _translated(error: web.HTTPException) -> MusterError:

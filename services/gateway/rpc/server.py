@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
@@ -20,8 +21,7 @@ from services.gateway.core.auditing import Origin
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.core.masks import FIELDS, Include, keep, read_mask
 from services.gateway.front import Front, Inputs
-from services.gateway.limits.fairness import Turn
-from services.gateway.limits.rates import standing
+from services.gateway.limits.rate_limits import rate_limit_status
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
@@ -120,8 +120,7 @@ class Rpc:
             async with _Told(self._front, row, context):
                 metadata = _metadata(context)
                 inputs = self._inputs(context, metadata)
-                caller, turn = await self._admit(row, inputs, message)
-                with turn:
+                async with self._admit(row, inputs, message) as caller:
                     request = self._read(row, message)
                     mask = _mask(row, metadata)
                     try:
@@ -150,8 +149,7 @@ class Rpc:
 
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context, _metadata(context), announce=announce)
-                caller, turn = await self._admit(row, inputs, message)
-                with turn:
+                async with self._admit(row, inputs, message) as caller:
                     context.set_trailing_metadata(_trailing(row, {}))
                     request = self._read(row, message)
                     async for item in self._front.stream(row, caller, request, inputs):
@@ -164,8 +162,7 @@ class Rpc:
         async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 inputs = self._inputs(context, _metadata(context))
-                caller, turn = await self._admit(row, inputs)
-                with turn:
+                async with self._admit(row, inputs) as caller:
                     iterator = aiter(messages)
                     first = await anext(iterator, None)
                     if first is None:
@@ -179,12 +176,12 @@ class Rpc:
 
         return serve
 
-    async def _admit(
+    def _admit(
         self, row: Operation[Any, Any], inputs: Inputs, message: Message | None = None
-    ) -> tuple[Caller, Turn]:
+    ) -> AbstractAsyncContextManager[Caller]:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return await self._front.admit(row, inputs.presented, inputs.origin, named)
+        return self._front.admit(row, inputs.presented, inputs.origin, named)
 
     def _inputs(self, context: Context, metadata: Metadata, **more: Any) -> Inputs:
         last, bearer = dict(metadata), None
@@ -243,8 +240,8 @@ class _Told:
 
 def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """What REST tells in headers; gRPC's keys have small letters."""
-    stands = standing()
-    told = {**(stands.headers() if stands else {}), **(row.retired.headers() if row.retired else {}), **more}
+    status = rate_limit_status()
+    told = {**(status.headers() if status else {}), **(row.retired.headers() if row.retired else {}), **more}
     return tuple((key.lower(), value) for key, value in told.items())
 
 

@@ -25,7 +25,10 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
 async def gateway(
     settings: Callable[[str], dict[str, str]], others: Others, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Gateway]:
-    found = await start_gateway(settings("gateway"), tmp_path_factory.mktemp("attacked"))
+    """Headers may take three seconds."""
+    found = await start_gateway(
+        settings("gateway"), tmp_path_factory.mktemp("attacked"), MUSTER_GATEWAY__KEEP_ALIVE_S="3"
+    )
     yield found
     await stop_gateway(found)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from contextlib import suppress
 from typing import Any
@@ -22,7 +21,7 @@ from tests.support.waiting import eventually
 __all__ = ["tenant"]
 
 FLOOD_S = 2.0
-MANY = 100
+MANY = 20
 
 
 async def put(client: httpx.AsyncClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
@@ -84,43 +83,39 @@ async def test_a_tenants_experiments_count_also_for_who_sees_a_project_only(
         assert (await one.get("/v1/experiments")).json()["items"] == []
 
 
-async def test_a_connection_that_sends_on_is_taken_more_slowly_and_served_at_its_rate(
+async def test_a_tenant_is_served_at_its_rate_however_much_it_sends_and_its_neighbour_at_once(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    async with gateway.client() as neighbour:
+        await put(neighbour, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=10)
+        await slowed(tenant)
+        found: Counter[int] = Counter()
+
+        async def flood() -> None:
+            while True:
+                found[(await tenant.get("/v1/me")).status_code] += 1
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLOOD_S), asyncio.TaskGroup() as group:
+                for _ in range(MANY):
+                    group.create_task(flood())
+                while True:
+                    assert (await neighbour.get("/v1/me")).status_code == 200
+    assert 10 * FLOOD_S - 5 <= found[200] <= 10 * FLOOD_S + 5
+    assert set(found) == {200, 429}
+
+
+async def test_a_refused_request_passes_after_the_time_that_it_was_told(
     tenant: httpx.AsyncClient, gateway: Gateway
 ) -> None:
     async with gateway.client() as operator:
-        await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=4)
+        await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=2)
     await slowed(tenant)
-    found: Counter[int] = Counter()
-    end = time.monotonic() + FLOOD_S
-    while time.monotonic() < end:
-        found[(await tenant.get("/v1/me")).status_code] += 1
-    assert 4 <= found[200] <= 4 * FLOOD_S + 2
-    assert found[429] < 10 * FLOOD_S, "unless the connection rests, it is refused hundreds of times"
-
-
-async def test_of_many_connections_each_is_refused_once_for_each_time_that_it_is_served(
-    tenant: httpx.AsyncClient, gateway: Gateway
-) -> None:
-    async with gateway.client() as operator:
-        await put(operator, "tenant", tenant=(await me(tenant))["tenant_name"], requests_per_s=10)
-    await slowed(tenant)
-    found: Counter[int] = Counter()
-
-    async def flood(client: httpx.AsyncClient) -> None:
-        while True:
-            found[(await client.get("/v1/me")).status_code] += 1
-
-    all_kept = httpx.Limits(max_connections=MANY, max_keepalive_connections=MANY)
-    with suppress(TimeoutError):
-        async with (
-            httpx.AsyncClient(base_url=tenant.base_url, headers=tenant.headers, limits=all_kept) as client,
-            asyncio.timeout(2 * FLOOD_S),
-            asyncio.TaskGroup() as group,
-        ):
-            for _ in range(MANY):
-                group.create_task(flood(client))
-    assert 10 * FLOOD_S <= found[200] <= 20 * FLOOD_S + 20
-    assert found[429] <= MANY + found[200], dict(found)
+    refused = await tenant.get("/v1/me")
+    assert refused.status_code == 429
+    assert 0 < refused.json()["retry_after"] <= int(refused.headers["retry-after"])
+    await asyncio.sleep(int(refused.headers["retry-after"]))
+    assert (await tenant.get("/v1/me")).status_code == 200
 
 
 async def test_a_workspaces_requests_are_slowed_and_the_tenants_others_are_not(

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -53,10 +53,11 @@ class OpenFront:
         clock = SystemClock()
         self.doors = SimpleNamespace(clock=clock, recent=Recent(cast(Any, None), clock))
 
-    async def admit(self, row: object, shown: Any, *where: object) -> tuple[Caller, nullcontext[None]]:
+    @asynccontextmanager
+    async def admit(self, row: object, shown: Any, *where: object) -> AsyncIterator[Caller]:
         if shown.bearer:
             raise Rejected("forbidden", "not you")
-        return NOBODY, nullcontext()
+        yield NOBODY
 
     async def call(self, *_: object) -> Health:
         return HEALTH

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.buckets import Rate, Standing, take
+from services.gateway.core.buckets import Bucket, Rate, RateLimitStatus, take
 from services.gateway.core.cursors import decode_cursor, encode_cursor
 from services.gateway.core.documents import MAX_DEPTH, check_document, merge_patch, render_place
 from services.gateway.core.etags import names_tag, tag_of
@@ -69,22 +69,28 @@ def test_a_token_has_256_bits_and_only_its_keyed_hash_is_kept() -> None:
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=60))
 def test_a_bucket_never_gives_more_than_its_rate_and_burst(gaps: list[float]) -> None:
-    rate, bucket, now, taken = Rate(per_s=3.0, burst=5.0), None, 0.0, 0
+    rate, now, passed = Rate(per_s=3.0, burst=5.0), 0.0, 0
+    bucket: Bucket | None = None
     for gap in gaps:
         now += gap
-        bucket, wait_s = take(bucket, rate, now)
-        taken += wait_s == 0
-        assert wait_s <= 1 / rate.per_s + 1e-9
-    assert taken <= rate.burst + now * rate.per_s + 1e-6
+        (bucket,), taken = take([(bucket, rate)], now)
+        passed += taken
+        assert RateLimitStatus("", rate, bucket.tokens).wait_s <= 1 / rate.per_s + 1e-9
+    assert passed <= rate.burst + now * rate.per_s + 1e-6
 
 
 def test_a_bucket_fills_again() -> None:
     rate = Rate(per_s=1.0, burst=1.0)
-    bucket, _ = take(None, rate, 0.0)
-    bucket, wait_s = take(bucket, rate, 0.25)
-    assert wait_s == pytest.approx(0.75)
-    _, wait_s = take(bucket, rate, 1.0)
-    assert wait_s == 0
+    (bucket,), _ = take([(None, rate)], 0.0)
+    (bucket,), taken = take([(bucket, rate)], 0.25)
+    assert not taken and RateLimitStatus("", rate, bucket.tokens).wait_s == pytest.approx(0.75)
+    assert take([(bucket, rate)], 1.0)[1]
+
+
+def test_of_several_buckets_each_gives_a_token_or_none_does() -> None:
+    full, empty, rate = Bucket(5.0, 0.0), Bucket(0.0, 0.0), Rate(per_s=1.0, burst=5.0)
+    assert take([(full, rate), (None, rate)], 0.0) == ([Bucket(4.0, 0.0), Bucket(4.0, 0.0)], True)
+    assert take([(full, rate), (empty, rate)], 0.5) == ([Bucket(5.0, 0.5), Bucket(0.5, 0.5)], False)
 
 
 @given(OBJECTS, OBJECTS)
@@ -166,6 +172,6 @@ def test_tags_are_equal_for_equal_bytes_only(one: bytes, other: bytes) -> None:
 
 
 def test_a_rate_is_told_in_whole_requests_and_seconds() -> None:
-    told = Standing("read", Rate(2.0, 5.0), 3.7).headers()
+    told = RateLimitStatus("read", Rate(2.0, 5.0), 3.7).headers()
     assert told == {"RateLimit-Policy": '"read";q=5;w=3', "RateLimit": '"read";r=3;t=1'}
-    assert Standing("read", Rate(2.0, 5.0), 0.2).headers()["RateLimit"] == '"read";r=0;t=3'
+    assert RateLimitStatus("read", Rate(2.0, 5.0), 0.2).headers()["RateLimit"] == '"read";r=0;t=3'

@@ -99,7 +99,7 @@ CONTENT: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("LabelExperiments", "POST", "/v1/bulk/experiments/labels", bulk.LabelExperimentsRequest, bulk.LabelledExperiments, WRITE_EXPERIMENT, NATURAL, labelling_handlers.label_experiments),
     Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", deletions.DeleteExperimentRequest, deletions.Deletion, WRITE_EXPERIMENT, NATURAL, deleting_handlers.delete_experiment, long=True),
     Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", deletions.DeleteWorkspaceRequest, deletions.Deletion, POLICY, NATURAL, deleting_handlers.delete_workspace, long=True),
-    Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment, audited=Audited.NEVER),
+    Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment, audited=Audited.NEVER, waits=True),
     # what configs are built from, and held to
     Operation("CreateTemplate", "POST", "/v1/templates", policies.CreateTemplateRequest, policies.Template, POLICY, KEY, template_handlers.create_template, status=201),
     Operation("ListTemplates", "GET", "/v1/templates", policies.ListTemplatesRequest, policies.TemplatePage, READ_EXPERIMENT, SAFE, template_handlers.list_templates),
@@ -150,7 +150,7 @@ CONTENT: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("DeleteCheckpoint", "DELETE", "/v1/checkpoints/{checkpoint}", checkpoints.CheckpointRequest, checkpoints.Checkpoint, WRITE_EXPERIMENT, NATURAL, curation_handlers.delete_checkpoint, conditional=True),
     Operation("VerifyCheckpoint", "POST", "/v1/checkpoints/{checkpoint}/verify", checkpoints.CheckpointRequest, checkpoints.VerificationAsked, WRITE_EXPERIMENT, NATURAL, curation_handlers.verify_checkpoint),
     Operation("VerifyCheckpoints", "POST", "/v1/experiments/{experiment}/checkpoints/verify", checkpoints.VerifyCheckpointsRequest, checkpoints.VerificationAsked, WRITE_EXPERIMENT, NATURAL, curation_handlers.verify_checkpoints),
-    Operation("CollectCheckpoints", "POST", "/v1/experiments/{experiment}/checkpoints/collect", checkpoints.CollectCheckpointsRequest, checkpoints.Collected, WRITE_EXPERIMENT, NATURAL, curation_handlers.collect_checkpoints),
+    Operation("CollectCheckpoints", "POST", "/v1/experiments/{experiment}/checkpoints/collect", checkpoints.CollectCheckpointsRequest, checkpoints.Collected, WRITE_EXPERIMENT, NATURAL, curation_handlers.collect_checkpoints, waits=True),
     Operation("GetStorage", "GET", "/v1/storage", base.Empty, checkpoints.Storage, READ_EXPERIMENT, SAFE, curation_handlers.get_storage),
     Operation("SetStorageLimit", "PUT", "/v1/storage/limit", checkpoints.SetStorageLimitRequest, checkpoints.StorageLimit, MANAGE, NATURAL, curation_handlers.set_storage_limit),
     Operation("PutCode", "PUT", "/v1/code/{sha256}", code.PutCodeRequest, code.Code, Permission.CODE_WRITE, NATURAL, code_handlers.put_code, stream="upload"),
