@@ -23,7 +23,6 @@ from services.registry.store.logs import StoredChunk
 from shared import faults
 from shared.bus import Units
 from shared.clock import Clock
-from shared.driver import Driver
 from shared.errors import MusterError
 from shared.ids import TenantId, new_id
 from shared.objects import ObjectStore
@@ -66,8 +65,9 @@ class LogPacker:
         while True:
             over_since = self.clock.now() - self.rest_after
             async with self.units.system() as unit:
-                driver = Driver.of(unit.connection)
-                due = await log_objects.load_due(driver, self.letters, self.rest, over_since, AT_ONCE)
+                due = await log_objects.load_due(
+                    unit.connection, self.letters, self.rest, over_since, AT_ONCE
+                )
             if not any([await self._pack(one) for one in due]):
                 return
 
@@ -75,7 +75,7 @@ class LogPacker:
         """Put filters of an experiment's objects side by side (`log_filters`)."""
         while True:
             async with self.units.system() as unit:
-                found = await log_filters.load_alone(Driver.of(unit.connection), FILTERS_AT_ONCE)
+                found = await log_filters.load_alone(unit.connection, FILTERS_AT_ONCE)
             if not any([await self._share(one) for one in found]):
                 return
 
@@ -85,39 +85,37 @@ class LogPacker:
             now = self.clock.now()
             async with self.units.system() as unit:
                 older_than = now - self.keep if self.keep else None
-                driver = Driver.of(unit.connection)
-                going = await log_objects.let_go(driver, now, self.attempt_for, older_than, AT_ONCE)
+                going = await log_objects.let_go(unit.connection, now, self.attempt_for, older_than, AT_ONCE)
             keys = [log_key(one.tenant, one.trial, one.id) for one in going]
             await asyncio.gather(*[self.objects.delete(key) for key in keys])
             await asyncio.to_thread(self.shelf.forget, [one.id for one in going])
             faults.point(BEFORE_GONE)
             async with self.units.system() as unit:
-                await log_objects.save_gone(Driver.of(unit.connection), [one.id for one in going])
+                await log_objects.save_gone(unit.connection, [one.id for one in going])
             if len(going) < AT_ONCE:
                 break
         async with self.units.system() as unit:
-            await log_filters.drop_unshared(Driver.of(unit.connection))
+            await log_filters.drop_unshared(unit.connection)
 
     async def retain(self) -> None:
         """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects. Copies of what others have deleted go."""
         now = self.clock.now()
         known = self.shelf.known()
         async with self.units.system() as unit:
-            kept = await log_objects.load_kept(Driver.of(unit.connection), known)
+            kept = await log_objects.load_kept(unit.connection, known)
         await asyncio.to_thread(self.shelf.forget, [one for one in known if one not in kept])
         async with self.units.system() as unit:
-            await log_objects.let_go_by_rules(Driver.of(unit.connection), now)
+            await log_objects.let_go_by_rules(unit.connection, now)
         deleted = CHUNKS_AT_ONCE
         while deleted == CHUNKS_AT_ONCE:
             async with self.units.system() as unit:
-                driver = Driver.of(unit.connection)
-                deleted = await logs.delete_outdated(driver, now.date(), CHUNKS_AT_ONCE)
+                deleted = await logs.delete_outdated(unit.connection, now.date(), CHUNKS_AT_ONCE)
 
     async def _pack(self, due: Due) -> bool:
         """Whether an object was made."""
         attempt, tenant = Attempt(new_id(self.clock), due), TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
-            if not await log_objects.begin_attempt(Driver.of(unit.connection), attempt, unit.now):
+            if not await log_objects.begin_attempt(unit.connection, attempt, unit.now):
                 return False
         blocks = await self._load(tenant, due)
         if not blocks or blocks[0].first > due.packed:
@@ -137,7 +135,7 @@ class LogPacker:
         faults.point(BEFORE_KEPT)
         try:
             async with self.units.tenant(tenant) as unit:
-                await log_objects.finish_attempt(Driver.of(unit.connection), attempt, packed)
+                await log_objects.finish_attempt(unit.connection, attempt, packed)
         except LookupError:
             # Others packed these lines, or the attempt was given up; then nobody else may know of the object any more.
             await self._give_up(tenant, attempt)
@@ -148,20 +146,19 @@ class LogPacker:
 
     async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:
         async with self.units.tenant(tenant) as unit:
-            await log_objects.give_up(Driver.of(unit.connection), attempt.id)
+            await log_objects.give_up(unit.connection, attempt.id)
 
     async def _share(self, alone: Alone) -> bool:
         """Whether they share a filter now; not where another replica was quicker, or one of them is going."""
         tenant = TenantId(alone.tenant)
         async with self.units.tenant(tenant) as unit:
-            filters = await log_filters.load_filters(Driver.of(unit.connection), alone.objects)
+            filters = await log_filters.load_filters(unit.connection, alone.objects)
         if len(filters) < len(alone.objects):
             return False
         shared = await self.reader.run(lambda: side_by_side(filters))
         with suppress(LookupError):
             async with self.units.tenant(tenant) as unit:
-                driver = Driver.of(unit.connection)
-                await log_filters.save_shared(driver, new_id(self.clock), alone, filters, shared)
+                await log_filters.save_shared(unit.connection, new_id(self.clock), alone, filters, shared)
             return True
         return False
 
@@ -171,9 +168,7 @@ class LogPacker:
         text_bytes, following = 0, due.packed
         while text_bytes < self.letters:
             async with self.units.tenant(tenant) as unit:
-                chunks = await logs.load_chunks(
-                    Driver.of(unit.connection), due.trial, following - 1, LINES_PER_READ
-                )
+                chunks = await logs.load_chunks(unit.connection, due.trial, following - 1, LINES_PER_READ)
             if not chunks:
                 break
             for block in await self.reader.run(lambda: [_block(chunk) for chunk in chunks]):  # noqa: B023 - run at once
@@ -187,9 +182,8 @@ class LogPacker:
     async def _skip(self, tenant: TenantId, attempt: Attempt, following: int | None) -> None:
         """Lines are gone whose day was dropped."""
         async with self.units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
-            await log_objects.skip_lines(driver, attempt.due, following)
-            await log_objects.give_up(driver, attempt.id)
+            await log_objects.skip_lines(unit.connection, attempt.due, following)
+            await log_objects.give_up(unit.connection, attempt.id)
 
 
 def _block(chunk: StoredChunk) -> Block:

@@ -23,7 +23,6 @@ from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import StoredObject, TrialLog
 from services.registry.store.logs import StoredChunk
 from shared.bus import Units
-from shared.driver import Driver
 from shared.ids import TenantId
 from shared.objects import ObjectStore
 from shared.slices import USUAL_NS, ask_slices
@@ -183,9 +182,7 @@ class LogReader:
         lines = LINES_PER_READ if search.matcher.is_choosy else max(search.most, 1_000)
         while found.upto < piece.log.next - 1:
             async with self._units.tenant(tenant) as unit:
-                chunks = await logs.load_chunks(
-                    Driver.of(unit.connection), piece.log.trial, found.upto, lines
-                )
+                chunks = await logs.load_chunks(unit.connection, piece.log.trial, found.upto, lines)
             if not chunks or chunks[0].first > found.upto + 1:
                 before = chunks[0].first if chunks else piece.log.next
                 await self._look_between(tenant, piece.log.trial, before, search, found)
@@ -199,9 +196,7 @@ class LogReader:
     ) -> None:
         """Lines that no chunk has any more: packed since the plan, or gone."""
         async with self._units.tenant(tenant) as unit:
-            known = await log_objects.load_logs(
-                Driver.of(unit.connection), {trial: found.upto}, search.matcher
-            )
+            known = await log_objects.load_logs(unit.connection, {trial: found.upto}, search.matcher)
         packed = [stored for log in known for stored in log.objects if stored.first < before]
         if not await self._look_objects(packed, found.upto, search, found):
             found.upto = max(found.upto, before - 1)

@@ -26,7 +26,6 @@ from services.registry.store.log_objects import Place, TrialLog
 from services.registry.turns import Turns
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId, TrialId
 from shared.messages.logs import FoundLine, FoundLines, GetLogs, LineFilter, LogPage, SearchLogs, StoredLine
@@ -63,12 +62,11 @@ class LogQueries:
         """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
         page, matcher = _Page(query.limit, ask), Matcher(_wanted(query, query.run_number))
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
             over = await trials.load_end(unit.connection, query.trial_id)
             after = query.after
             if query.tail is not None and not matcher.is_choosy:
-                after = max(after, await logs.load_head(driver, query.trial_id) - 1 - query.tail)
-            known = await log_objects.load_logs(driver, {query.trial_id: after}, matcher)
+                after = max(after, await logs.load_head(unit.connection, query.trial_id) - 1 - query.tail)
+            known = await log_objects.load_logs(unit.connection, {query.trial_id: after}, matcher)
             is_over = over is not None and over + LATE_LOGS <= unit.now
         log = known[0] if known else TrialLog(query.trial_id, 0, 0, ())
         if query.tail and matcher.is_choosy:
@@ -141,7 +139,7 @@ class LogQueries:
         while True:
             async with self._units.tenant(tenant) as unit:
                 places = await log_objects.load_places(
-                    Driver.of(unit.connection), query.experiments, query.trials, begin, TRIALS_AT_ONCE
+                    unit.connection, query.experiments, query.trials, begin, TRIALS_AT_ONCE
                 )
             lines = {begin.trial: begin.line} if begin else {}
             by_trial = {place.trial: place for place in places}
@@ -163,7 +161,7 @@ class LogQueries:
 
     async def _load(self, tenant: TenantId, after: dict[UUID, int], matcher: Matcher) -> list[TrialLog]:
         async with self._units.tenant(tenant) as unit:
-            return await log_objects.load_logs(Driver.of(unit.connection), after, matcher)
+            return await log_objects.load_logs(unit.connection, after, matcher)
 
 
 class _Page:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.registry.core.logs.grams import Grams
 from shared.driver import Driver
 
@@ -23,31 +25,31 @@ class Alone:
     objects: tuple[UUID, ...]
 
 
-async def load_alone(driver: Driver, limit: int) -> list[Alone]:
+async def load_alone(connection: AsyncConnection, limit: int) -> list[Alone]:
     """Return objects that are to share a filter."""
-    rows = await driver.fetch(_ALONE, limit)
+    rows = await Driver.of(connection).fetch(_ALONE, limit)
     return [Alone(row["tenant"], tuple(row["objects"])) for row in rows]
 
 
-async def load_filters(driver: Driver, objects: Sequence[UUID]) -> list[Grams]:
+async def load_filters(connection: AsyncConnection, objects: Sequence[UUID]) -> list[Grams]:
     """Return the filters that objects have of their own, in that order."""
-    rows = await driver.fetch(_FILTERS, list(objects))
+    rows = await Driver.of(connection).fetch(_FILTERS, list(objects))
     return [Grams(row["part_bits"], row["part_slices"], row["part_grams"]) for row in rows]
 
 
 async def save_shared(
-    driver: Driver, id: UUID, alone: Alone, filters: Sequence[Grams], shared: bytes
+    connection: AsyncConnection, id: UUID, alone: Alone, filters: Sequence[Grams], shared: bytes
 ) -> None:
     """Let a filter count in place of theirs. Raises LookupError where one of them has gone or shares another meanwhile: roll back."""
     *begins, width = accumulate((one.width for one in filters), initial=0)
-    await driver.fetch(_SAVE, id, alone.tenant, filters[0].bits, width, shared)
-    if await driver.run(_JOIN, id, list(alone.objects), begins) < len(alone.objects):
+    await Driver.of(connection).fetch(_SAVE, id, alone.tenant, filters[0].bits, width, shared)
+    if await Driver.of(connection).run(_JOIN, id, list(alone.objects), begins) < len(alone.objects):
         raise LookupError(id)
 
 
-async def drop_unshared(driver: Driver) -> None:
+async def drop_unshared(connection: AsyncConnection) -> None:
     """Delete filters whose objects are all gone."""
-    await driver.run(_DROP)
+    await Driver.of(connection).run(_DROP)
 
 
 _ALONE = f"""
