@@ -1,23 +1,19 @@
-"""Old log lines from the database into the object store, and out of there when they are old enough; their filters join those of others meanwhile.
+"""Old log lines from the database into the object store, and out of there when they are old enough.
 
 Intent first, then the object, then one transaction in which it takes the place of its chunks. Killed anywhere, nothing is lost or doubled:
 without that transaction the chunks count, and the object goes with its intent. Replicas may do it side by side.
 """
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
 
-from services.registry.core.logs.grams import side_by_side
 from services.registry.core.logs.lines import Block, pack
 from services.registry.links import log_key
 from services.registry.logs.reader import LogReader
-from services.registry.logs.shelf import LogShelf
-from services.registry.store import log_filters, log_objects, logs
-from services.registry.store.log_filters import Alone
+from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import Attempt, Due
 from services.registry.store.logs import StoredChunk
 from shared import faults
@@ -31,7 +27,6 @@ BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")
 BEFORE_GONE = faults.register("registry.before_log_gone")
 AT_ONCE = 20
-FILTERS_AT_ONCE = 100
 CHUNKS_AT_ONCE = 1_000
 LINES_PER_READ = 20_000
 _log = structlog.get_logger()
@@ -52,7 +47,6 @@ class LogPacker:
     units: Units
     objects: ObjectStore
     reader: LogReader
-    shelf: LogShelf
     clock: Clock
     letters: int
     rest: int
@@ -71,14 +65,6 @@ class LogPacker:
             if not any([await self._pack(one) for one in due]):
                 return
 
-    async def share_filters(self) -> None:
-        """Put filters of an experiment's objects side by side (`log_filters`)."""
-        while True:
-            async with self.units.system() as unit:
-                found = await log_filters.load_alone(unit.connection, FILTERS_AT_ONCE)
-            if not any([await self._share(one) for one in found]):
-                return
-
     async def drop(self) -> None:
         """Delete objects that nobody wants: attempts that came to nothing, and lines that are old enough."""
         while True:
@@ -88,22 +74,17 @@ class LogPacker:
                 going = await log_objects.let_go(unit.connection, now, self.attempt_for, older_than, AT_ONCE)
             keys = [log_key(one.tenant, one.trial, one.id) for one in going]
             await asyncio.gather(*[self.objects.delete(key) for key in keys])
-            await asyncio.to_thread(self.shelf.forget, [one.id for one in going])
             faults.point(BEFORE_GONE)
             async with self.units.system() as unit:
                 await log_objects.save_gone(unit.connection, [one.id for one in going])
             if len(going) < AT_ONCE:
                 break
         async with self.units.system() as unit:
-            await log_filters.drop_unshared(unit.connection)
+            await log_objects.drop_unshared_filters(unit.connection)
 
     async def retain(self) -> None:
-        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects. Copies of what others have deleted go."""
+        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
         now = self.clock.now()
-        known = self.shelf.known()
-        async with self.units.system() as unit:
-            kept = await log_objects.load_kept(unit.connection, known)
-        await asyncio.to_thread(self.shelf.forget, [one for one in known if one not in kept])
         async with self.units.system() as unit:
             await log_objects.let_go_by_rules(unit.connection, now)
         deleted = CHUNKS_AT_ONCE
@@ -141,26 +122,11 @@ class LogPacker:
             await self._give_up(tenant, attempt)
             await self.objects.delete(key)
             return False
-        await asyncio.to_thread(self.shelf.keep, attempt.id, packed.content)
         return True
 
     async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:
         async with self.units.tenant(tenant) as unit:
             await log_objects.give_up(unit.connection, attempt.id)
-
-    async def _share(self, alone: Alone) -> bool:
-        """Whether they share a filter now; not where another replica was quicker, or one of them is going."""
-        tenant = TenantId(alone.tenant)
-        async with self.units.tenant(tenant) as unit:
-            filters = await log_filters.load_filters(unit.connection, alone.objects)
-        if len(filters) < len(alone.objects):
-            return False
-        shared = await self.reader.run(lambda: side_by_side(filters))
-        with suppress(LookupError):
-            async with self.units.tenant(tenant) as unit:
-                await log_filters.save_shared(unit.connection, new_id(self.clock), alone, filters, shared)
-            return True
-        return False
 
     async def _load(self, tenant: TenantId, due: Due) -> list[Block]:
         """The oldest lines that no object has, as far as they follow each other, in columns."""

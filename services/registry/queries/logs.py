@@ -12,9 +12,7 @@ from services.registry.core.logs.matching import Matcher, Wanted
 from services.registry.logs.reader import (
     FOUND_BYTES,
     LINE_BYTES,
-    Finds_co,
     Found,
-    FoundNumbers,
     LogReader,
     Piece,
     Search,
@@ -74,7 +72,7 @@ class LogQueries:
             if missing:
                 return LogPage(lines=(), next=query.after, tail=missing, before=after + 1)
         upto = head = max(after, log.next - 1)
-        search = Search(matcher, page.limit, lambda: page.is_over, Found)
+        search = Search(matcher, page.limit, lambda: page.is_over)
         async for _, found in self._look(
             ask.tenant, _each((_HERE, piece) for piece in pieces_of(log, after)), search
         ):
@@ -94,9 +92,9 @@ class LogQueries:
     ) -> tuple[int, int]:
         """Return behind which line the last wanted ones are, and how many of them are before it: none unless the time was up."""
         before, missing = query.before or log.next, query.tail or 0
-        pieces = reversed(pieces_of(log, query.after, together=1))
+        pieces = reversed(pieces_of(log, query.after))
         works = _each((_HERE, piece) for piece in pieces if piece.first < before)
-        search = Search(matcher, page.limit, lambda: False, FoundNumbers)
+        search = Search(matcher, page.limit, lambda: False, numbers_only=True)
         async for (_, piece), found in self._look(tenant, works, search):
             numbers = [number for number in found.numbers if number < before][-missing:]
             missing -= len(numbers)
@@ -115,7 +113,7 @@ class LogQueries:
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)
-            search = Search(matcher, page.limit, lambda: page.is_over, Found)
+            search = Search(matcher, page.limit, lambda: page.is_over)
             async for (place, _), found in self._look(ask.tenant, works, search):
                 line = page.take(place, found)
                 if page.is_over:
@@ -124,9 +122,9 @@ class LogQueries:
         return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
 
     async def _look(
-        self, tenant: TenantId, works: AsyncIterator[Work], search: Search[Finds_co]
-    ) -> AsyncIterator[tuple[Work, Finds_co]]:
-        def look(work: Work) -> asyncio.Future[Finds_co]:
+        self, tenant: TenantId, works: AsyncIterator[Work], search: Search
+    ) -> AsyncIterator[tuple[Work, Found]]:
+        def look(work: Work) -> asyncio.Future[Found]:
             return asyncio.ensure_future(self._reader.look(tenant, work[1], search))
 
         async for work, found in in_order(works, look):
@@ -144,24 +142,18 @@ class LogQueries:
             lines = {begin.trial: begin.line} if begin else {}
             by_trial = {place.trial: place for place in places}
 
-            def load(batch: Sequence[Place]) -> asyncio.Future[list[TrialLog]]:
-                after = {place.trial: lines.get(place.trial, 0) for place in batch}  # noqa: B023 - run at once
-                # A search that ends early has no use for the next ones, but to cut a statement off costs its connection.
-                return asyncio.shield(self._load(tenant, after, matcher))
-
-            async for _, known in in_order(_each(_growing(places)), load, ahead=2):
+            for batch in _growing(places):
+                after = {place.trial: lines.get(place.trial, 0) for place in batch}
+                async with self._units.tenant(tenant) as unit:
+                    known = await log_objects.load_logs(unit.connection, after, matcher)
                 for log in known:
-                    for piece in pieces_of(log, lines.get(log.trial, 0)):
+                    for piece in pieces_of(log, after[log.trial]):
                         yield by_trial[log.trial], piece
             if len(places) < TRIALS_AT_ONCE:
                 return
             begin = replace(places[-1], line=_ALL_LINES)
             # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
             yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
-
-    async def _load(self, tenant: TenantId, after: dict[UUID, int], matcher: Matcher) -> list[TrialLog]:
-        async with self._units.tenant(tenant) as unit:
-            return await log_objects.load_logs(unit.connection, after, matcher)
 
 
 class _Page:

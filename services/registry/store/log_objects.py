@@ -3,16 +3,27 @@
 An object counts once its row is `kept`; in the same transaction its lines leave the chunks, so that each line is in one place.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Row,
+    ScalarSelect,
+    Text,
     Update,
+    and_,
+    any_,
     case,
     cast,
+    column,
     delete,
     func,
     literal,
@@ -20,17 +31,16 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.logs.grams import slice_of
+from services.registry.core.logs.grams import slice_of, slices_with
 from services.registry.core.logs.lines import Layout, Packed
-from services.registry.core.logs.matching import Matcher
-from services.registry.store.arrays import among
-from services.registry.store.report_tables import log_chunks, log_heads, log_objects
+from services.registry.core.logs.matching import Matcher, Wanted
+from services.registry.store.arrays import among, rows_given
+from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
 from services.registry.store.retention import LOG_DAYS, with_rules
 from services.registry.store.tables import experiments, trials
-from shared.driver import Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +72,20 @@ class StoredObject:
     slices: int | None = None
     """Where in it a search may find what it looks for, as bits (`grams`), `of_slices` of them; None: anywhere."""
     of_slices: int = 1
+    layout: Layout | None = None
+    """Where its parts lie; None: not known, it is read whole."""
 
     @property
     def following(self) -> int:
         """The number behind its last line."""
         return self.first + self.lines
 
-    layout: Layout | None = None
-    """Where its parts lie; None: not known, it is read whole."""
-
-    def parts_with(self, begin: int, end: int) -> list[int]:
-        """Those of its `end` parts, from one on, in which what is looked for may be."""
+    def parts_behind(self, after: int, part_lines: int, parts: int) -> list[int]:
+        """Those of its parts, each of so many lines, in which what is looked for behind a line may be."""
+        behind = range(max(0, after + 1 - self.first) // part_lines, parts)
         if self.slices is None:
-            return list(range(begin, end))
-        return [part for part in range(begin, end) if self.slices >> slice_of(part, end, self.of_slices) & 1]
+            return list(behind)
+        return [part for part in behind if self.slices >> slice_of(part, parts, self.of_slices) & 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +160,6 @@ async def finish_attempt(connection: AsyncConnection, attempt: Attempt, packed: 
             part_grams=grams.filter,
             part_lines=packed.layout.part_lines,
             part_offsets=packed.layout.offsets,
-            has_words=True,
         )
     )
     for change in (passed, kept):
@@ -210,36 +219,51 @@ async def let_go_by_rules(connection: AsyncConnection, now: datetime) -> None:
     await connection.execute(going.values(state="deleting"))
 
 
-async def load_kept(connection: AsyncConnection, objects: Sequence[UUID]) -> frozenset[UUID]:
-    """Return those that still count."""
-    kept = select(log_objects.c.id).where(among(log_objects.c.id, objects), log_objects.c.state == "kept")
-    return frozenset(await connection.scalars(kept))
-
-
 async def save_gone(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
     """Forget objects that were deleted."""
     gone = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
     await connection.execute(gone)
 
 
+async def drop_unshared_filters(connection: AsyncConnection) -> None:
+    """Delete filters whose objects are all gone."""
+    objects = select(log_objects.c.id).where(log_objects.c.shared_filter == log_filters.c.id)
+    await connection.execute(delete(log_filters).where(~objects.exists()))
+
+
 async def load_logs(
     connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
 ) -> list[TrialLog]:
     """Return where the lines of trials are behind those given, in the order of the trials; objects that cannot match are left out."""
-    wanted = matcher.wanted
-    rows = await Driver.of(connection).fetch(
-        _LOGS, list(after), list(after.values()), wanted.run, wanted.rank, wanted.levels and list(wanted.levels),
-        wanted.since_ms, wanted.until_ms, matcher.hashes, matcher.words,
-    )  # fmt: skip
+    given = rows_given([log_heads.c.trial, column("line", BigInteger)], after.items(), numbered="place")
+    heads, objects = log_heads.c, log_objects.c
+    joined = (
+        given.join(log_heads, heads.trial == given.c.trial)
+        .outerjoin(
+            log_objects,
+            and_(
+                objects.trial == heads.trial,
+                objects.first + objects.lines > given.c.line + 1,
+                *_conditions(matcher.wanted),
+            ),
+        )
+        .outerjoin(log_filters, log_filters.c.id == objects.shared_filter)
+    )
+    of_object = (objects.id, objects.tenant, objects.first, objects.lines, objects.shared_filter)
+    of_parts = (objects.part_lines, objects.part_offsets, objects.part_bits, objects.part_slices)
+    logs = (
+        select(heads.trial, heads.next, heads.packed, *of_object, *of_parts)
+        .add_columns(_filter_places(matcher.hashes).label("places"))
+        .select_from(joined)
+        .order_by(given.c.place, objects.first)
+    )
     found: dict[UUID, TrialLog] = {}
-    objects: dict[UUID, list[StoredObject]] = {}
-    for row in rows:
-        found[row["trial"]] = TrialLog(row["trial"], row["next"], row["packed"], ())
-        if row["id"] is not None:
-            objects.setdefault(row["trial"], []).append(_object(row))
-    return [
-        TrialLog(one.trial, one.next, one.packed, tuple(objects.get(one.trial, ()))) for one in found.values()
-    ]
+    parts: dict[UUID, list[StoredObject]] = defaultdict(list)
+    for row in await connection.execute(logs):
+        found[row.trial] = TrialLog(row.trial, row.next, row.packed, ())
+        if row.id is not None and (stored := _object(row, matcher.hashes)).slices != 0:
+            parts[row.trial].append(stored)
+    return [replace(one, objects=tuple(parts[one.trial])) for one in found.values()]
 
 
 async def load_places(
@@ -272,48 +296,47 @@ def _passing(due: Due) -> Update:
     return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
 
 
-def _object(row: Mapping[str, object]) -> StoredObject:
-    offsets = row.get("part_offsets")
-    layout = Layout(row["part_lines"], tuple(offsets)) if offsets else None  # type: ignore[arg-type]
-    found = row.get("found")
-    slices = None if found is None else found & _ALL_SLICES  # type: ignore[operator]
-    return StoredObject(
-        row["id"], row["tenant"], row["trial"], row["first"], row["lines"],  # type: ignore[arg-type]
-        slices, row.get("of_slices") or 1, layout,  # type: ignore[arg-type]
-    )  # fmt: skip
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    """Which objects may have lines that are wanted."""
+    objects = log_objects.c
+    conditions = [objects.state == "kept"]
+    if wanted.run is not None:
+        conditions.append(literal(wanted.run, BigInteger) == any_(objects.runs))
+    if wanted.rank is not None:
+        conditions.append(literal(wanted.rank, BigInteger) == any_(objects.ranks))
+    if wanted.levels is not None:
+        conditions.append(objects.levels.overlap(literal(list(wanted.levels), ARRAY(Text))))
+    if wanted.since_ms is not None:
+        conditions.append(objects.until_ms >= wanted.since_ms)
+    if wanted.until_ms is not None:
+        conditions.append(objects.since_ms < wanted.until_ms)
+    return conditions
 
 
-_ALL_SLICES = 2**64 - 1
+def _filter_places(hashes: Sequence[int]) -> ScalarSelect[Any]:
+    """The bytes of an object's filter at each hash's place: of its own, or of one that it shares with others, as it did before."""
+    objects, shared = log_objects.c, log_filters.c
+    asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
+    place = asked.c.hash.bitwise_rshift(32 - objects.part_bits)
+    own = (place * objects.part_slices).bitwise_rshift(literal(3, Integer))
+    begin = case((shared.id.is_(None), own), else_=place * shared.width + objects.shared_from)
+    filter_ = func.coalesce(objects.part_grams, shared.grams)
+    width = func.greatest(1, objects.part_slices.bitwise_rshift(3))
+    found = func.substr(filter_, cast(begin, Integer) + 1, width)
+    places = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
+    return select(places).correlate(log_objects, log_filters).scalar_subquery()
+
+
+def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
+    layout = Layout(row.part_lines, tuple(row.part_offsets)) if row.part_offsets else None
+    stored = StoredObject(row.id, row.tenant, row.trial, row.first, row.lines, layout=layout)
+    if (
+        not row.places or row.places[0] is None
+    ):  # nothing is asked, or it is from before there were such filters
+        return stored
+    shape, shares = (row.part_bits, row.part_slices), row.shared_filter is not None
+    slices = slices_with(hashes, row.places, *shape, has_own_bytes=shares)
+    return replace(stored, slices=slices, of_slices=row.part_slices)
+
+
 _DAY_MS = 86_400_000
-_LOGS = """
-WITH heads AS (
-    SELECT w.place, w.line, h.trial, h.next, h.packed
-    FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
-    JOIN registry.log_heads h ON h.trial = w.trial
-), near AS (
-    SELECT o.*, coalesce(o.part_slices, o.slices) AS of_slices FROM heads h
-    JOIN registry.log_objects o ON o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > h.line + 1
-        AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))
-        AND ($5::text[] IS NULL OR $5 && o.levels)
-        AND ($6::bigint IS NULL OR o.until_ms >= $6) AND ($7::bigint IS NULL OR o.since_ms < $7)
-), shared AS (
-    SELECT f.id, bit_and(('x' || encode(substr(f.grams, (hash >> (32 - f.bits))::int * f.width + 1, f.width), 'hex'))::varbit) AS bits
-    FROM registry.log_filters f, unnest($9::bigint[] || $8::bigint[]) AS hash
-    WHERE f.id IN (SELECT n.shared_filter FROM near n) GROUP BY f.id
-), looked AS (
-    SELECT n.*, coalesce(own.found, lpad(substring(s.bits FROM n.shared_from * 8 + 1 FOR greatest(8, n.of_slices))::text, 64, '0')::bit(64)::bigint) AS found
-    FROM near n LEFT JOIN shared s ON s.id = n.shared_filter, LATERAL (
-        SELECT coalesce(n.part_grams, n.sliced_grams) AS grams, coalesce(n.part_bits, n.slice_bits) AS bits
-    ) AS f, LATERAL (
-        SELECT bit_and(CASE WHEN n.of_slices > 8
-            THEN ('x' || lpad(encode(substr(f.grams, (bit >> 3) + 1, n.of_slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
-            ELSE (get_byte(substr(f.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.of_slices) - 1))::bigint END) AS found
-        FROM unnest(CASE WHEN n.has_words THEN $9::bigint[] || $8::bigint[] ELSE $8::bigint[] END) AS hash,
-            LATERAL (SELECT (hash >> (32 - f.bits))::int * n.of_slices AS bit) AS b
-        WHERE f.grams IS NOT NULL
-    ) AS own
-)
-SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, o.found, o.of_slices
-FROM heads h LEFT JOIN looked o ON o.trial = h.trial AND o.found IS DISTINCT FROM 0
-ORDER BY h.place, o.first
-"""

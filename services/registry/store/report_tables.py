@@ -66,7 +66,6 @@ log_objects = Table(
     Column("part_bits", Integer),
     Column("part_slices", Integer),
     Column("part_grams", LargeBinary),
-    Column("has_words", Boolean),
     Column("shared_filter", Uuid),
     Column("shared_from", Integer),
     Column("created_at", _INSTANT),
