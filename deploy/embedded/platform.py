@@ -27,7 +27,6 @@ Found = TypeVar("Found", bound=Daemon)
 Step = Callable[[], None]
 TRACES_FOLDER = "traces"
 SPOOL_FOLDER = "spool"
-SHELF_FOLDER = "logs-shelf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +147,6 @@ class Platform:
                     "MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(self.gateway.token_file),
                     "MUSTER_GATEWAY__SPOOL_DIRECTORY": str(self.home.root / SPOOL_FOLDER),
                 }
-            case "registry":
-                return {"MUSTER_REGISTRY__LOG_SHELF": str(self.home.root / SHELF_FOLDER)}
             case "provisioner":
                 trial_user = find_trial_user()
                 return {

@@ -16,7 +16,6 @@ from services.registry.store.checkpoints import OPEN
 from services.registry.store.deleting import Registered
 from shared.bus import Unit, Units
 from shared.deleting import Doomed, Rows
-from shared.driver import Driver
 from shared.errors import Broken, Conflict, Transient
 from shared.ids import TenantId
 from shared.objects import ObjectStore
@@ -94,7 +93,7 @@ class Estate:
     async def _let_go(self, doomed: Doomed) -> bool:
         """What was not saved is given up, which the scheduler waits for, and all of it goes."""
         async with self.units.tenant(doomed.whose) as unit:
-            left = await deleting.load_left(Driver.of(unit.connection), doomed.target)
+            left = await deleting.load_left(unit.connection, doomed.target)
             found = await checkpoints.lock_many(unit.connection, left)
             unsaved = [one for one in found if one.state in OPEN]
             given_up = await checkpoints.move_many(unit.connection, unsaved, Trigger.fenced, unit.now, REASON)
@@ -106,15 +105,15 @@ class Estate:
 
     async def _expect_litter(self, prefixes: Sequence[str]) -> None:
         async with self.units.system() as unit:
-            await deleting.save_litter(Driver.of(unit.connection), prefixes, unit.now + self.link_life)
+            await deleting.save_litter(unit.connection, prefixes, unit.now + self.link_life)
 
     async def _released(self, doomed: Doomed) -> list[str]:
         async with self.units.tenant(doomed.whose) as unit:
-            return await deleting.load_released(Driver.of(unit.connection), doomed.target)
+            return await deleting.load_released(unit.connection, doomed.target)
 
     async def _has_packs(self, doomed: Doomed) -> bool:
         async with self.units.tenant(doomed.whose) as unit:
-            return await deleting.let_go_of_packs(Driver.of(unit.connection), doomed.target)
+            return await deleting.let_go_of_packs(unit.connection, doomed.target)
 
 
 async def _unregister(unit: Unit, doomed: Doomed, registered: Registered) -> None:

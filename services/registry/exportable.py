@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pyarrow as pa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.exporting import points, trials
 from services.registry.core.tables.columns import FACTS, Column, Fact, Hyperparameter, Metric, Stat, name_of
@@ -13,7 +14,6 @@ from services.registry.queries.tables import Reading, columns_too_many, read_tab
 from services.registry.store import exports as store, trial_columns, trial_table
 from services.registry.store.trial_table import Wanted
 from shared.bus import Units
-from shared.driver import Driver
 from shared.ids import TenantId
 from shared.messages.exports import ExportMetrics, ExportTable
 
@@ -33,7 +33,7 @@ class Points:
         """How many points there are."""
         async with self.units.tenant(tenant) as unit:
             return await store.count_points(
-                Driver.of(unit.connection), question.experiment_id, question.group, question.names
+                unit.connection, question.experiment_id, question.group, question.names
             )
 
     async def read(self, tenant: TenantId, question: ExportMetrics) -> AsyncIterator[pa.Table]:
@@ -41,10 +41,10 @@ class Points:
         yield points.SCHEMA.empty_table()
         wanted = question.group, question.names
         async with self.units.tenant(tenant) as unit:
-            pieces = await store.plan_pieces(Driver.of(unit.connection), question.experiment_id, *wanted)
+            pieces = await store.plan_pieces(unit.connection, question.experiment_id, *wanted)
         for piece in pieces:
             async with self.units.tenant(tenant) as unit:
-                found = await store.load_rows(Driver.of(unit.connection), piece, *wanted)
+                found = await store.load_rows(unit.connection, piece, *wanted)
             yield await asyncio.to_thread(points.to_table, found)
 
 
@@ -57,43 +57,46 @@ class Trials:
     async def load_version(self, tenant: TenantId, question: ExportTable) -> tuple[str | int, ...]:
         """Where the trials stand, and what they have reported."""
         async with self.units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
-            columns = await _columns(driver, question, await read_table(driver, question, COLUMNS))
-            stand = await store.load_standing(driver, question.experiment_id)
+            columns = await _columns(
+                unit.connection, question, await read_table(unit.connection, question, COLUMNS)
+            )
+            stand = await store.load_standing(unit.connection, question.experiment_id)
             return (*stand, *columns)
 
     async def read(self, tenant: TenantId, question: ExportTable) -> AsyncIterator[pa.Table]:
         """So many trials at a time as have `CELLS_AT_ONCE`."""
         async with self.units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
-            read = await read_table(driver, question, COLUMNS)
-            columns = await _columns(driver, question, read)
+            read = await read_table(unit.connection, question, COLUMNS)
+            columns = await _columns(unit.connection, question, read)
             paths = [column.path for column in columns.values() if isinstance(column, Hyperparameter)]
-            values = await trial_columns.load_values(driver, question.experiment_id, paths)
+            values = await trial_columns.load_values(unit.connection, question.experiment_id, paths)
             wanted = Wanted(question.experiment_id, read.filter, read.orders)
-            order = await trial_table.load_order(driver, wanted, read.search)
+            order = await trial_table.load_order(unit.connection, wanted, read.search)
         schema = trials.make_schema(columns, values)
         yield schema.empty_table()
         at_once = max(1, CELLS_AT_ONCE // max(1, len(columns)))
         for at in range(0, len(order), at_once):
             ids, numbers = zip(*order[at : at + at_once], strict=True)
             async with self.units.tenant(tenant) as unit:
-                driver = Driver.of(unit.connection)
-                cells = await trial_table.load_cells(driver, ids, list(columns.values()), read.search)
+                cells = await trial_table.load_cells(
+                    unit.connection, ids, list(columns.values()), read.search
+                )
             yield await asyncio.to_thread(trials.to_table, schema, numbers, cells)
 
 
-async def _columns(driver: Driver, question: ExportTable, read: Reading) -> dict[str, Column]:
+async def _columns(connection: AsyncConnection, question: ExportTable, read: Reading) -> dict[str, Column]:
     """The columns by their names: those that were asked for, as they were, or all that there are."""
     if question.columns:
         return dict(zip(question.columns, read.columns, strict=True))
-    return await _all_columns(driver, question.experiment_id, read.search.metric)
+    return await _all_columns(connection, question.experiment_id, read.search.metric)
 
 
-async def _all_columns(driver: Driver, experiment: UUID, metric: str | None) -> dict[str, Column]:
+async def _all_columns(
+    connection: AsyncConnection, experiment: UUID, metric: str | None
+) -> dict[str, Column]:
     """What every trial has but its number, which stands first in any case; all hyperparameters; of metrics the last values."""
-    paths = await trial_columns.load_hyperparameters(driver, experiment)
-    keys = await trial_columns.load_metric_keys(driver, experiment)
+    paths = await trial_columns.load_hyperparameters(connection, experiment)
+    keys = await trial_columns.load_metric_keys(connection, experiment)
     found: dict[str, Column] = {name: Fact(name) for name in FACTS if name != "number"}
     if metric is not None:
         found["best"] = Metric("validation", metric, Stat.BEST)

@@ -24,7 +24,6 @@ from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import INCOMING, Links
 from services.registry.logs.packer import LogPacker
 from services.registry.logs.reader import LogReader
-from services.registry.logs.shelf import LogShelf
 from services.registry.media.packs import Media
 from services.registry.media.retention import MediaRetention
 from services.registry.queries import Queries
@@ -196,13 +195,11 @@ def _logs(
     wanted: RegistrySettings, units: Units, objects: S3Objects, clock: Clock
 ) -> tuple[LogReader, LogPacker]:
     """What looks through log lines, and what brings old ones into the store, as the settings have it."""
-    shelf = LogShelf(wanted.log_shelf, wanted.log_shelf_bytes)
-    reader = LogReader(units, objects, shelf)
+    reader = LogReader(units, objects)
     packer = LogPacker(
         units,
         objects,
         reader,
-        shelf,
         clock,
         letters=wanted.log_object_letters,
         rest=min(wanted.log_rest_letters, wanted.log_object_letters),
@@ -232,7 +229,6 @@ def _loops(
         "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),
         "unused": (upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)),
         "pack_logs": (log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)),
-        "share_log_filters": (log_packer.share_filters, timedelta(seconds=wanted.log_share_every_s)),
         "retain_logs": (log_packer.retain, timedelta(seconds=wanted.retain_every_s)),
         "drop_logs": (log_packer.drop, timedelta(seconds=wanted.unused_every_s)),
         "scrub": (scrub.read_on, SCRUB_EVERY),

@@ -1,7 +1,5 @@
 """The registry's settings: `MUSTER_REGISTRY__…` beside those that every service has."""
 
-from pathlib import Path
-
 from pydantic import Field
 
 from shared.objects import LEAST_PART_BYTES
@@ -31,9 +29,6 @@ class RegistrySettings(Section):
         retain_every_s: how often is looked for points and lines that are old enough to be thinned, or to go.
         log_object_letters: so much of a trial's log becomes one object of the store.
         log_rest_letters: what is left of a log at its trial's end stays in the database if it is shorter.
-        log_shelf: a folder of this replica's own for copies of objects that it has packed, so that a search need not fetch them; None has none.
-        log_shelf_bytes: so much lies there at most; logs take a fifth of their text.
-        log_share_every_s: how often filters of objects are put side by side.
         log_attempt_s: an object that is not there after this time is given up, and made again.
         lanes: transactions at a time that store reports of one tenant.
     """
@@ -59,11 +54,8 @@ class RegistrySettings(Section):
     log_object_letters: int = Field(8 * 1024 * 1024, ge=1, le=64 * 1024 * 1024)
     log_rest_letters: int = Field(64 * 1024, ge=1)
     log_rest_after_s: float = Field(60.0, ge=0)
-    log_shelf: Path | None = None
-    log_shelf_bytes: int = Field(4 * 1024**3, ge=0)
     log_attempt_s: float = Field(600.0, gt=0)
     log_pack_every_s: float = Field(10.0, gt=0)
-    log_share_every_s: float = Field(60.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 

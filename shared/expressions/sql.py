@@ -30,7 +30,7 @@ from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Filt
 
 _PREFIX = "ordered_"
 _MOST_INTEGER = 2**31 - 1
-_COMPARE: Mapping[str, Callable[[ColumnElement[Anything], Anything], ColumnElement[bool]]] = {
+COMPARE: Mapping[str, Callable[[ColumnElement[Anything], Anything], ColumnElement[bool]]] = {
     "=": lambda cell, value: cell == value,
     "!=": lambda cell, value: cell != value,
     "<": lambda cell, value: cell < value,
@@ -111,7 +111,7 @@ def condition(filter_: Filter[Field], cells: Cells) -> ColumnElement[bool]:
         case Contains(field, text):
             return _known(field, _holds(field, cells.of(field), text))
         case Comparison(field, operator, value):
-            return _known(field, _COMPARE[operator](*_sides(cells.of(field), value)))
+            return _known(field, COMPARE[operator](*_sides(cells.of(field), value)))
     assert_never(filter_)
 
 

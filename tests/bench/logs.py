@@ -1,8 +1,7 @@
 """Logs at the speed of the registry: lines in by its own path, ten stated searches over a gigabyte in the object store, and how soon a line is seen.
 
 `FULL=1` searches ten gigabytes. `LOGS_MB` sets another size. The lines are packed by the packer's own code and put where it puts them; of more than a
-gigabyte the first quarter comes again and again under other names, since lines are dearer to write than to search. The replica that searches has
-packed them: copies lie on its disk, as far as its shelf has room by default. `SHELF=0` searches without, as a replica does that has packed nothing.
+gigabyte the first quarter comes again and again under other names, since lines are dearer to write than to search.
 """
 
 import asyncio
@@ -15,8 +14,6 @@ from pathlib import Path
 
 import psutil
 
-from services.registry.logs.shelf import LogShelf
-from services.registry.settings import RegistrySettings
 from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, WorkerId, derived_id
 from shared.messages.base import Hint
 from shared.messages.logs import FoundLines, GetLogs, SearchLogs
@@ -32,8 +29,6 @@ from worker.journals.outputs import Output
 from worker.journals.sources import Source
 
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
-SHELF = os.environ.get("SHELF", "1") != "0"
-SHELF_BYTES = RegistrySettings().log_shelf_bytes
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000
 TAILED, REPEATS, PAGE = 60, 3, 1000
 SEEN_WITHIN_S = 60.0
@@ -56,7 +51,6 @@ def measure(report: Report) -> Figures:
         trials=TRIALS,
         experiments=EXPERIMENTS,
         text_mb=TEXT_MB,
-        shelf=SHELF,
         literals=LITERALS,
         patterns=PATTERNS,
     )
@@ -68,21 +62,16 @@ def measure(report: Report) -> Figures:
 
 
 async def _measure(report: Report, servers: DurableServers) -> Figures:
-    with tempfile.TemporaryDirectory() as folder:
-        shelf = {"MUSTER_REGISTRY__LOG_SHELF": folder} if SHELF else {}
-        packing = {"MUSTER_REGISTRY__LOG_PACK_EVERY_S": "1", **shelf}
-        async with registry_on(servers, **packing) as (around, registry):
-            figures: Figures = {**await _tail(around), **await _ingest(around)}
-            report.say(f"so far: {figures}")
-            peak_mib = _peak_mib(registry)
-            await registry.stop()
-            text_bytes = await fill(
-                around, LogShelf(Path(folder) if SHELF else None, SHELF_BYTES), TEXT_MB * 1_000_000
-            )
-            async with around.registry(**shelf) as searching:
-                figures |= await _search(report, around, text_bytes)
-                peak_mib = max(peak_mib, _peak_mib(searching))
-        return {**figures, "rss_mib": peak_mib}
+    async with registry_on(servers, MUSTER_REGISTRY__LOG_PACK_EVERY_S="1") as (around, registry):
+        figures: Figures = {**await _tail(around), **await _ingest(around)}
+        report.say(f"so far: {figures}")
+        peak_mib = _peak_mib(registry)
+        await registry.stop()
+        text_bytes = await fill(around, TEXT_MB * 1_000_000)
+        async with around.registry() as searching:
+            figures |= await _search(report, around, text_bytes)
+            peak_mib = max(peak_mib, _peak_mib(searching))
+    return {**figures, "rss_mib": peak_mib}
 
 
 async def _ingest(around: Platform) -> Figures:

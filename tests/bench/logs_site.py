@@ -1,20 +1,20 @@
 """Part of `logs`: lines as trainings print them, in the object store and in the registry's tables as its packer leaves them."""
 
-import asyncio
 import random
 from collections.abc import Iterator
 from uuid import UUID
 
-import asyncpg
+from sqlalchemy import insert, update
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from services.registry.core.logs.grams import side_by_side
 from services.registry.core.logs.lines import Block, Packed, Row, pack
 from services.registry.links import log_key
-from services.registry.logs.shelf import LogShelf
-from services.registry.store import log_filters, log_objects
+from services.registry.store import log_objects
 from services.registry.store.log_objects import Attempt, Due
-from shared.driver import Driver
-from shared.ids import DEFAULT_TENANT, derived_id, new_id
+from services.registry.store.report_tables import log_heads
+from services.registry.store.tables import trials
+from shared.engines import driver_url
+from shared.ids import DEFAULT_TENANT, derived_id
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings
 from tests.integration.registry.platform import Platform
@@ -49,15 +49,22 @@ def lines_of(chance: random.Random, count: int) -> Iterator[str]:
             yield f"WARNING: NaN or Inf found in input tensor {step % 100}."
 
 
-async def fill(around: Platform, shelf: LogShelf, text_bytes: int) -> int:
-    """Store so much text, packed and indexed by the packer's code, copies on the shelf; one line of all holds `NEEDLE`."""
+async def fill(around: Platform, text_bytes: int) -> int:
+    """Store so much text, packed and indexed by the packer's code; one line of all holds `NEEDLE`."""
     prefix = "MUSTER_S3__"
     settings = {
         key[len(prefix) :].lower(): text for key, text in around.environment.items() if key.startswith(prefix)
     }
     store = S3Objects.of(S3Settings.model_validate(settings), CLOCK)
-    connection = await asyncpg.connect(around.database.urls["registry"].system)
-    driver, total, number, made = Driver(connection), 0, 0, list[Packed]()
+    url = driver_url(around.database.urls["registry"].system)
+    async with create_async_engine(url, isolation_level="AUTOCOMMIT").connect() as connection:
+        total = await _fill(connection, store, text_bytes)
+    await store.close()
+    return total
+
+
+async def _fill(connection: AsyncConnection, store: S3Objects, text_bytes: int) -> int:
+    total, number, made = 0, 0, list[Packed]()
     heads = dict[UUID, int]()
     distinct = ALL_DISTINCT if text_bytes <= 1e9 else SOME_DISTINCT
     while total < text_bytes:
@@ -65,36 +72,21 @@ async def fill(around: Platform, shelf: LogShelf, text_bytes: int) -> int:
         experiment = derived_id(DEFAULT_TENANT, "experiment", number % EXPERIMENTS)
         if trial not in heads:
             heads[trial] = 1
-            await driver.fetch(
-                "INSERT INTO registry.trials (id, tenant, experiment, number) VALUES ($1, $2, $3, $4)",
-                trial, DEFAULT_TENANT, experiment, number % TRIALS,
-            )  # fmt: skip
-            await driver.fetch(
-                "INSERT INTO registry.log_heads (tenant, trial) VALUES ($1, $2)", DEFAULT_TENANT, trial
-            )
+            known = {"tenant": DEFAULT_TENANT, "experiment": experiment, "number": number % TRIALS}
+            await connection.execute(insert(trials).values(id=trial, **known))
+            await connection.execute(insert(log_heads).values(tenant=DEFAULT_TENANT, trial=trial))
         packed = pack(_blocks(number)) if number < distinct else made[number % distinct]
         if number < distinct:
             made.append(packed if number != NEEDLE_AT else made[-1])
         attempt = Attempt(derived_id(trial, "object", number), Due(DEFAULT_TENANT, trial, heads[trial]))
         await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), packed.content)
         heads[trial] += packed.about.lines
-        await driver.fetch("UPDATE registry.log_heads SET next = $2 WHERE trial = $1", trial, heads[trial])
-        await log_objects.begin_attempt(driver, attempt, CLOCK.now())
-        await log_objects.finish_attempt(driver, attempt, packed)
-        await asyncio.to_thread(shelf.keep, attempt.id, packed.content)
+        head = update(log_heads).where(log_heads.c.trial == trial)
+        await connection.execute(head.values(next=heads[trial]))
+        await log_objects.begin_attempt(connection, attempt, CLOCK.now())
+        await log_objects.finish_attempt(connection, attempt, packed)
         total, number = total + packed.about.text_bytes, number + 1
-    await _share_filters(driver)
-    await connection.close()
-    await store.close()
     return total
-
-
-async def _share_filters(driver: Driver) -> None:
-    """As the packer does."""
-    while found := await log_filters.load_alone(driver, TRIALS):
-        for one in found:
-            filters = await log_filters.load_filters(driver, one.objects)
-            await log_filters.save_shared(driver, new_id(CLOCK), one, filters, side_by_side(filters))
 
 
 def _blocks(number: int) -> list[Block]:

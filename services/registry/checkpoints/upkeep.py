@@ -27,7 +27,6 @@ from services.registry.store.checkpoints import Checkpoint
 from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
-from shared.driver import Driver
 from shared.ids import TenantId
 from shared.objects import ObjectStore
 
@@ -145,14 +144,14 @@ class Upkeep:
     async def _sweep_litter(self) -> None:
         """Below what was deleted, what came by URLs that were good for a while longer."""
         async with self.units.system() as unit:
-            due = await deleting.load_litter(Driver.of(unit.connection), self.clock.now())
+            due = await deleting.load_litter(unit.connection, self.clock.now())
         for prefix in due:
             found = [one.key async for one in self.objects.list(prefix)]
             async with self.units.system() as unit:
                 shared = await objects.load_shared(unit.connection, found)
             await self.objects.delete_many([key for key in found if key not in shared])
         async with self.units.system() as unit:
-            await deleting.save_swept(Driver.of(unit.connection), due)
+            await deleting.save_swept(unit.connection, due)
 
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""

@@ -1,29 +1,24 @@
-"""Old log lines from the database into the object store, and out of there when they are old enough; their filters join those of others meanwhile.
+"""Old log lines from the database into the object store, and out of there when they are old enough.
 
 Intent first, then the object, then one transaction in which it takes the place of its chunks. Killed anywhere, nothing is lost or doubled:
 without that transaction the chunks count, and the object goes with its intent. Replicas may do it side by side.
 """
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
 
-from services.registry.core.logs.grams import side_by_side
 from services.registry.core.logs.lines import Block, pack
 from services.registry.links import log_key
 from services.registry.logs.reader import LogReader
-from services.registry.logs.shelf import LogShelf
-from services.registry.store import log_filters, log_objects, logs
-from services.registry.store.log_filters import Alone
+from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import Attempt, Due
 from services.registry.store.logs import StoredChunk
 from shared import faults
 from shared.bus import Units
 from shared.clock import Clock
-from shared.driver import Driver
 from shared.errors import MusterError
 from shared.ids import TenantId, new_id
 from shared.objects import ObjectStore
@@ -32,7 +27,6 @@ BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")
 BEFORE_GONE = faults.register("registry.before_log_gone")
 AT_ONCE = 20
-FILTERS_AT_ONCE = 100
 CHUNKS_AT_ONCE = 1_000
 LINES_PER_READ = 20_000
 _log = structlog.get_logger()
@@ -53,7 +47,6 @@ class LogPacker:
     units: Units
     objects: ObjectStore
     reader: LogReader
-    shelf: LogShelf
     clock: Clock
     letters: int
     rest: int
@@ -66,17 +59,10 @@ class LogPacker:
         while True:
             over_since = self.clock.now() - self.rest_after
             async with self.units.system() as unit:
-                driver = Driver.of(unit.connection)
-                due = await log_objects.load_due(driver, self.letters, self.rest, over_since, AT_ONCE)
+                due = await log_objects.load_due(
+                    unit.connection, self.letters, self.rest, over_since, AT_ONCE
+                )
             if not any([await self._pack(one) for one in due]):
-                return
-
-    async def share_filters(self) -> None:
-        """Put filters of an experiment's objects side by side (`log_filters`)."""
-        while True:
-            async with self.units.system() as unit:
-                found = await log_filters.load_alone(Driver.of(unit.connection), FILTERS_AT_ONCE)
-            if not any([await self._share(one) for one in found]):
                 return
 
     async def drop(self) -> None:
@@ -85,39 +71,32 @@ class LogPacker:
             now = self.clock.now()
             async with self.units.system() as unit:
                 older_than = now - self.keep if self.keep else None
-                driver = Driver.of(unit.connection)
-                going = await log_objects.let_go(driver, now, self.attempt_for, older_than, AT_ONCE)
+                going = await log_objects.let_go(unit.connection, now, self.attempt_for, older_than, AT_ONCE)
             keys = [log_key(one.tenant, one.trial, one.id) for one in going]
             await asyncio.gather(*[self.objects.delete(key) for key in keys])
-            await asyncio.to_thread(self.shelf.forget, [one.id for one in going])
             faults.point(BEFORE_GONE)
             async with self.units.system() as unit:
-                await log_objects.save_gone(Driver.of(unit.connection), [one.id for one in going])
+                await log_objects.save_gone(unit.connection, [one.id for one in going])
             if len(going) < AT_ONCE:
                 break
         async with self.units.system() as unit:
-            await log_filters.drop_unshared(Driver.of(unit.connection))
+            await log_objects.drop_unshared_filters(unit.connection)
 
     async def retain(self) -> None:
-        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects. Copies of what others have deleted go."""
+        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
         now = self.clock.now()
-        known = self.shelf.known()
         async with self.units.system() as unit:
-            kept = await log_objects.load_kept(Driver.of(unit.connection), known)
-        await asyncio.to_thread(self.shelf.forget, [one for one in known if one not in kept])
-        async with self.units.system() as unit:
-            await log_objects.let_go_by_rules(Driver.of(unit.connection), now)
+            await log_objects.let_go_by_rules(unit.connection, now)
         deleted = CHUNKS_AT_ONCE
         while deleted == CHUNKS_AT_ONCE:
             async with self.units.system() as unit:
-                driver = Driver.of(unit.connection)
-                deleted = await logs.delete_outdated(driver, now.date(), CHUNKS_AT_ONCE)
+                deleted = await logs.delete_outdated(unit.connection, now.date(), CHUNKS_AT_ONCE)
 
     async def _pack(self, due: Due) -> bool:
         """Whether an object was made."""
         attempt, tenant = Attempt(new_id(self.clock), due), TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
-            if not await log_objects.begin_attempt(Driver.of(unit.connection), attempt, unit.now):
+            if not await log_objects.begin_attempt(unit.connection, attempt, unit.now):
                 return False
         blocks = await self._load(tenant, due)
         if not blocks or blocks[0].first > due.packed:
@@ -137,33 +116,17 @@ class LogPacker:
         faults.point(BEFORE_KEPT)
         try:
             async with self.units.tenant(tenant) as unit:
-                await log_objects.finish_attempt(Driver.of(unit.connection), attempt, packed)
+                await log_objects.finish_attempt(unit.connection, attempt, packed)
         except LookupError:
             # Others packed these lines, or the attempt was given up; then nobody else may know of the object any more.
             await self._give_up(tenant, attempt)
             await self.objects.delete(key)
             return False
-        await asyncio.to_thread(self.shelf.keep, attempt.id, packed.content)
         return True
 
     async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:
         async with self.units.tenant(tenant) as unit:
-            await log_objects.give_up(Driver.of(unit.connection), attempt.id)
-
-    async def _share(self, alone: Alone) -> bool:
-        """Whether they share a filter now; not where another replica was quicker, or one of them is going."""
-        tenant = TenantId(alone.tenant)
-        async with self.units.tenant(tenant) as unit:
-            filters = await log_filters.load_filters(Driver.of(unit.connection), alone.objects)
-        if len(filters) < len(alone.objects):
-            return False
-        shared = await self.reader.run(lambda: side_by_side(filters))
-        with suppress(LookupError):
-            async with self.units.tenant(tenant) as unit:
-                driver = Driver.of(unit.connection)
-                await log_filters.save_shared(driver, new_id(self.clock), alone, filters, shared)
-            return True
-        return False
+            await log_objects.give_up(unit.connection, attempt.id)
 
     async def _load(self, tenant: TenantId, due: Due) -> list[Block]:
         """The oldest lines that no object has, as far as they follow each other, in columns."""
@@ -171,9 +134,7 @@ class LogPacker:
         text_bytes, following = 0, due.packed
         while text_bytes < self.letters:
             async with self.units.tenant(tenant) as unit:
-                chunks = await logs.load_chunks(
-                    Driver.of(unit.connection), due.trial, following - 1, LINES_PER_READ
-                )
+                chunks = await logs.load_chunks(unit.connection, due.trial, following - 1, LINES_PER_READ)
             if not chunks:
                 break
             for block in await self.reader.run(lambda: [_block(chunk) for chunk in chunks]):  # noqa: B023 - run at once
@@ -187,9 +148,8 @@ class LogPacker:
     async def _skip(self, tenant: TenantId, attempt: Attempt, following: int | None) -> None:
         """Lines are gone whose day was dropped."""
         async with self.units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
-            await log_objects.skip_lines(driver, attempt.due, following)
-            await log_objects.give_up(driver, attempt.id)
+            await log_objects.skip_lines(unit.connection, attempt.due, following)
+            await log_objects.give_up(unit.connection, attempt.id)
 
 
 def _block(chunk: StoredChunk) -> Block:

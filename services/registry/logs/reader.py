@@ -1,38 +1,36 @@
 """Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`contents`), several at a time and given out in order.
 
-Decompressing and matching run in a few threads (both let the interpreter go on), and what is only read on, as a tail is, in one of its
-own: it does not wait behind a pattern that looks through gigabytes. No transaction is open meanwhile.
+Decompressing and matching run in a few threads (both let the interpreter go on), and what is only read on, as a tail is, in one of its own:
+it does not wait behind a pattern that looks through gigabytes. No transaction is open meanwhile.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from functools import cache
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
+import pyarrow as pa
 
 from services.registry.core.logs.lines import Block, KeptLine, Part
 from services.registry.core.logs.matching import Matcher
-from services.registry.logs.contents import LogContents
-from services.registry.logs.shelf import LogShelf
+from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import StoredObject, TrialLog
 from services.registry.store.logs import StoredChunk
 from shared.bus import Units
-from shared.driver import Driver
+from shared.errors import NotFound
 from shared.ids import TenantId
 from shared.objects import ObjectStore
-from shared.slices import USUAL_NS, ask_slices
 
-THREADS, NICENESS = 2, 5
-AHEAD = 4
+THREADS = 2
+AHEAD = 8
 """So many pieces of a search are fetched and looked through at a time."""
-TOGETHER = 4
-"""So many objects are one piece: of what a search finds one line in each, half the time was the way into a thread and back."""
 LINES_PER_READ = 5_000
 FOUND_BYTES = 300 * 1024
 """What a page holds; a piece that has found so much stops there."""
@@ -43,80 +41,77 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 
-@dataclass(slots=True)
-class Found:
-    """Wanted lines in order, and the number of the last line that was looked at for them."""
-
-    upto: int
-    most: int
-    lines: list[KeptLine] = field(default_factory=list)
-    size: int = 0
-
-    def take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
-        """Add those of a block's lines; `first` is the number of the block's first."""
-        lines = block().lines(places[: self.most - len(self.lines)])
-        self.lines += lines
-        self.size += sum(len(line.text) + LINE_BYTES for line in lines)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it is enough for a page."""
-        return len(self.lines) >= self.most or self.size >= FOUND_BYTES
-
-
-@dataclass(slots=True)
-class FoundNumbers(Found):
-    """The numbers of all wanted lines, in order; nothing else of them is read, so that none is one too many."""
-
-    numbers: list[int] = field(default_factory=list)
-
-    def take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
-        """Add the numbers of those lines."""
-        self.numbers += (first + places).tolist()
-
-
-Finds_co = TypeVar("Finds_co", bound=Found, covariant=True)
-
-
 @dataclass(frozen=True, slots=True)
-class Search(Generic[Finds_co]):
-    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next part, of about 1 MiB."""
+class Search:
+    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next part, of about 1 MiB.
+
+    Attributes:
+        numbers_only: all wanted lines are found, and nothing is read of them but their numbers.
+    """
 
     matcher: Matcher
     most: int
     is_over: Callable[[], bool]
-    finds: type[Finds_co]
+    numbers_only: bool = False
 
-    def begin(self, upto: int) -> Finds_co:
-        """Nothing yet of what is looked for."""
-        return self.finds(upto, self.most)
 
-    def is_done(self, found: Found) -> bool:
+@dataclass(slots=True)
+class Found:
+    """Wanted lines in order, or their numbers, and the number of the last line that was looked at for them."""
+
+    search: Search
+    upto: int
+    lines: list[KeptLine] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is enough for a page."""
+        return len(self.lines) >= self.search.most or self.size >= FOUND_BYTES
+
+    @property
+    def is_done(self) -> bool:
         """Whether to stop with what was found."""
-        return found.is_full or self.is_over()
+        return self.is_full or self.search.is_over()
+
+    def look_through(self, first: int, texts: pa.StringArray, block: Callable[[], Block]) -> bool:
+        """Take the wanted lines of these that follow what was looked at, numbered from `first` on; return whether to stop."""
+        places = self.search.matcher.places(texts, block)
+        places = places[places > self.upto - first]
+        self.upto = first + len(texts) - 1
+        if len(places):
+            self._take(first, places, block)
+        if self.is_full:
+            self.upto = self.lines[-1].number
+        return self.is_done
+
+    def _take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
+        if self.search.numbers_only:
+            self.numbers += (first + places).tolist()
+            return
+        lines = block().lines(places[: self.search.most - len(self.lines)])
+        self.lines += lines
+        self.size += sum(len(line.text) + LINE_BYTES for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a trial behind a number, that are looked through at one go: those of some objects, or (of none) all that are in chunks."""
+    """Lines of a trial behind a number, that are looked through at one go: those of an object, or (of none) all that are in chunks."""
 
     log: TrialLog
     after: int
-    objects: tuple[StoredObject, ...] = ()
+    stored: StoredObject | None = None
 
     @property
     def first(self) -> int:
         """The number of the first line that is looked at."""
-        return max(self.after + 1, self.objects[0].first if self.objects else 0)
+        return max(self.after + 1, self.stored.first if self.stored else 0)
 
 
-def pieces_of(log: TrialLog, after: int, together: int = TOGETHER) -> list[Piece]:
+def pieces_of(log: TrialLog, after: int) -> list[Piece]:
     """What is to be looked through of a trial's log, in order."""
-    objects = [one for one in log.objects if one.following > after + 1]
-    pieces = [
-        Piece(log, after, tuple(objects[begin : begin + together]))
-        for begin in range(0, len(objects), together)
-    ]
+    pieces = [Piece(log, after, one) for one in log.objects if one.following > after + 1]
     hot = max(after, log.packed - 1)
     return [*pieces, Piece(log, hot)] if hot < log.next - 1 else pieces
 
@@ -124,94 +119,65 @@ def pieces_of(log: TrialLog, after: int, together: int = TOGETHER) -> list[Piece
 class LogReader:
     """Looks through logs."""
 
-    def __init__(self, units: Units, objects: ObjectStore, shelf: LogShelf) -> None:
+    def __init__(self, units: Units, objects: ObjectStore) -> None:
         self._units = units
-        self._contents = LogContents(objects, shelf)
-        # A pattern can take a core for seconds: a service that only wants to answer goes before it, as before a training (0224).
-        self._threads = ThreadPoolExecutor(
-            THREADS, "logs", initializer=ask_slices, initargs=(USUAL_NS, NICENESS)
-        )
-        self._reading = ThreadPoolExecutor(1, thread_name_prefix="log pages")
+        self._objects = objects
+        self._threads = ThreadPoolExecutor(THREADS, "logs")
+        self._reading = ThreadPoolExecutor(1, "log pages")
 
     async def close(self) -> None:
         """Let go of the threads."""
         for threads in (self._threads, self._reading):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def look(self, tenant: TenantId, piece: Piece, search: Search[Finds_co]) -> Finds_co:
+    async def look(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
         """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
-        found = search.begin(piece.after)
-        if piece.objects:
-            await self._look_objects(piece.objects, piece.after, search, found)
+        found = Found(search, piece.after)
+        if piece.stored is not None:
+            await self._look_object(piece.stored, found)
         else:
-            await self._look_chunks(tenant, piece, search, found)
+            await self._look_chunks(tenant, piece.log, found)
         return found
 
-    async def _look_objects(
-        self, objects: Sequence[StoredObject], after: int, search: Search[Found], found: Found
-    ) -> bool:
+    async def _look_object(self, stored: StoredObject, found: Found) -> bool:
         """Whether the search is done."""
-        left = deque(objects)
-        while left:
-            if self._contents.has_copy(left[0]) and await self._do(
-                search, lambda: self._look_copies(left, after, search, found)
-            ):
-                return True
-            if left and await self._look_stored(left.popleft(), after, search, found):
-                return True
-        return False
-
-    def _look_copies(
-        self, left: deque[StoredObject], after: int, search: Search[Found], found: Found
-    ) -> bool:
-        """In one of the threads: take the objects that have copies, up to the first that has none."""
-        while left and (parts := self._contents.copies(left[0], after)) is not None:
-            if search_parts(left.popleft(), parts, after, search, found):
-                return True
-        return False
-
-    async def _look_stored(
-        self, stored: StoredObject, after: int, search: Search[Found], found: Found
-    ) -> bool:
+        most_bytes = SEARCHED_BYTES if found.search.matcher.is_choosy else PAGE_BYTES
+        with suppress(NotFound):
+            async for part in read_parts(self._objects, stored, found.upto, most_bytes):
+                if await self._do(found, lambda: _look_part(part, found)):  # noqa: B023 - run at once
+                    return True
         found.upto = stored.following - 1
-        async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
-            if await self._do(search, lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
-                return True
         return False
 
-    async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search[Found], found: Found) -> None:
+    async def _look_chunks(self, tenant: TenantId, log: TrialLog, found: Found) -> None:
+        search = found.search
         lines = LINES_PER_READ if search.matcher.is_choosy else max(search.most, 1_000)
-        while found.upto < piece.log.next - 1:
+        is_done = False
+        while not is_done and found.upto < log.next - 1:
             async with self._units.tenant(tenant) as unit:
-                chunks = await logs.load_chunks(
-                    Driver.of(unit.connection), piece.log.trial, found.upto, lines
-                )
+                chunks = await logs.load_chunks(unit.connection, log.trial, found.upto, lines)
             if not chunks or chunks[0].first > found.upto + 1:
-                before = chunks[0].first if chunks else piece.log.next
-                await self._look_between(tenant, piece.log.trial, before, search, found)
+                before = chunks[0].first if chunks else log.next
+                is_done = await self._look_between(tenant, log.trial, before, found)
             else:
-                await self._do(search, lambda: search_chunks(chunks, search, found))  # noqa: B023 - run at once
-            if search.is_done(found):
-                return
+                is_done = await self._do(found, lambda: _look_chunks(chunks, found))  # noqa: B023 - run at once
 
-    async def _look_between(
-        self, tenant: TenantId, trial: UUID, before: int, search: Search[Found], found: Found
-    ) -> None:
+    async def _look_between(self, tenant: TenantId, trial: UUID, before: int, found: Found) -> bool:
         """Lines that no chunk has any more: packed since the plan, or gone."""
         async with self._units.tenant(tenant) as unit:
-            known = await log_objects.load_logs(
-                Driver.of(unit.connection), {trial: found.upto}, search.matcher
-            )
-        packed = [stored for log in known for stored in log.objects if stored.first < before]
-        if not await self._look_objects(packed, found.upto, search, found):
-            found.upto = max(found.upto, before - 1)
+            known = await log_objects.load_logs(unit.connection, {trial: found.upto}, found.search.matcher)
+        for stored in (one for log in known for one in log.objects if one.first < before):
+            if await self._look_object(stored, found):
+                return True
+        found.upto = max(found.upto, before - 1)
+        return found.is_done
 
     async def run(self, call: Callable[[], Result]) -> Result:
         """Do what takes the processor in one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    async def _do(self, search: Search[Finds_co], call: Callable[[], Result]) -> Result:
-        threads = self._threads if search.matcher.is_choosy else self._reading
+    async def _do(self, found: Found, call: Callable[[], Result]) -> Result:
+        threads = self._threads if found.search.matcher.is_choosy else self._reading
         return await asyncio.get_running_loop().run_in_executor(threads, call)
 
 
@@ -233,35 +199,17 @@ async def in_order(
         await _cancel(future for _, future in under_way)
 
 
-def search_parts(
-    stored: StoredObject, parts: Sequence[Part], after: int, search: Search[Found], found: Found
-) -> bool:
-    """Look through an object's parts until the search is done; through one at least. Returns whether it is done."""
-    found.upto = stored.following - 1
-    for part in parts:
-        texts, whole = part.read(at_once=bool(search.matcher.hashes))
-        places = search.matcher.places(texts, whole)
-        places = places[places > after - part.first]
-        if len(places):
-            found.take(part.first, places, whole)
-        if search.is_done(found):
-            last = min(part.first + len(texts), stored.following) - 1
-            found.upto = found.lines[-1].number if found.is_full else last
-            return True
-    return False
+def _look_part(part: Part, found: Found) -> bool:
+    return found.look_through(part.first, part.texts(), cache(part.block))
 
 
-def search_chunks(chunks: Iterable[StoredChunk], search: Search[Found], found: Found) -> None:
-    """Look through chunks that follow what was looked through before, until that is done; through one chunk at least."""
+def _look_chunks(chunks: Iterable[StoredChunk], found: Found) -> bool:
+    """Look through chunks that follow each other until the search is done; through one at least."""
     for chunk in chunks:
         block = Block.of(chunk.first, chunk.run_number, chunk.rows())
-        places = search.matcher.places(block.texts, lambda: block)  # noqa: B023 - asked at once
-        found.take(chunk.first, places[places > found.upto - chunk.first], lambda: block)  # noqa: B023 - asked at once
-        found.upto = chunk.following - 1
-        if search.is_done(found):
-            if found.is_full:
-                found.upto = found.lines[-1].number
-            return
+        if found.look_through(chunk.first, block.texts, lambda: block):  # noqa: B023 - asked at once
+            return True
+    return False
 
 
 async def _cancel(futures: Iterable["asyncio.Future[Result]"]) -> None:

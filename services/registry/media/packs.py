@@ -18,7 +18,6 @@ from services.registry.store.media import Pack
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import TenantId, WorkerId, derived_id
 from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
@@ -60,7 +59,7 @@ class Media:
                 return MediaTarget(refused=full)
             pack_id = _pack_id(ask.worker, query)
             pack = await media.begin_pack(
-                Driver.of(unit.connection), pack_id, facts, query.size_bytes, query.sha256, unit.now
+                unit.connection, pack_id, facts, query.size_bytes, query.sha256, unit.now
             )
         if pack is None or (pack.run, pack.sha256) != (facts.run_id, query.sha256):
             raise Conflict("media_taken", f"pack {query.pack_id} is another one of this worker's")
@@ -75,7 +74,7 @@ class Media:
         facts = await self._facts.of(query.run_id, ask.worker)
         pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
-            pack = await media.load_pack(Driver.of(unit.connection), pack_id)
+            pack = await media.load_pack(unit.connection, pack_id)
         if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "given_up"):
             return MediaKept(is_missing=True)
         kept, refusal = choose_kept(query.items, pack.size_bytes)
@@ -120,16 +119,15 @@ class Media:
         refused: str | None,
     ) -> MediaKept:
         """Judge under the locks: another replica may have kept or given it up meanwhile."""
-        driver = Driver.of(unit.connection)
         await fences.locked_run(unit, facts)
-        pack = await media.load_pack(driver, read.id)
+        pack = await media.load_pack(unit.connection, read.id)
         if pack is None or pack.state != "sending":
             return MediaKept(is_missing=pack is None or pack.state != "kept", refused=refused)
         full = await refuse_bytes(unit, pack.tenant, facts.experiment_id, pack.size_bytes, is_final=True)
         if full:
             return MediaKept(refused=full)
         workspace = await workspaces.find_workspace(unit.connection, facts.experiment_id)
-        await media.keep_pack(driver, pack, kept, workspace)
+        await media.keep_pack(unit.connection, pack, kept, workspace)
         await storage.add_used(unit.connection, pack.tenant, pack.size_bytes)
         if workspace is not None:
             await workspaces.add_used(unit.connection, pack.tenant, workspace, pack.size_bytes)

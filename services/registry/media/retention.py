@@ -7,7 +7,6 @@ from services.registry.links import media_key
 from services.registry.store import media, storage, workspaces
 from shared.bus import Units
 from shared.clock import Clock
-from shared.driver import Driver
 from shared.objects import ObjectStore
 
 SENT_WITHIN = timedelta(hours=24)
@@ -33,11 +32,12 @@ class MediaRetention:
         while True:
             now = self.clock.now()
             async with self.units.system() as unit:
-                driver = Driver.of(unit.connection)
-                going = await media.let_go(driver, now.date(), self.keep_days, now - SENT_WITHIN, AT_ONCE)
+                going = await media.let_go(
+                    unit.connection, now.date(), self.keep_days, now - SENT_WITHIN, AT_ONCE
+                )
             await self.objects.delete_many([media_key(one.tenant, one.trial, one.id) for one in going])
             async with self.units.system() as unit:
-                freed = await media.save_gone(Driver.of(unit.connection), [one.id for one in going])
+                freed = await media.save_gone(unit.connection, [one.id for one in going])
                 for (tenant, workspace), freed_bytes in freed.items():
                     await storage.add_used(unit.connection, tenant, -freed_bytes)
                     if workspace is not None:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.registry.core.metadata import encode_json
 from services.registry.store import graph, lineage
 from services.registry.store.graph import Step
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import NotFound
 from shared.messages.lineage import Edge, GetLineage, GetLineageGraph, Lineage, LineageGraph, Node, NodeKind
 
@@ -41,8 +42,8 @@ class LineageQueries:
         """All that a thing came from, and what came of it; the nearest where that is more than an answer holds."""
         start = _start(query.kind, query.id)
         async with self._units.tenant(ask.tenant) as unit:
-            walk = _Walk(Driver.of(unit.connection), start)
-            if not await graph.load_nodes(walk.driver, query.kind, [start[1]]):
+            walk = _Walk(unit.connection, start)
+            if not await graph.load_nodes(walk.connection, query.kind, [start[1]]):
                 raise NotFound(f"{query.kind} {query.id}")
             await walk.follow(graph.UP)
             await walk.follow(graph.DOWN)
@@ -57,8 +58,8 @@ class LineageQueries:
 class _Walk:
     """Goes through the graph level by level, so that what is nearest is there when the answer is full."""
 
-    def __init__(self, driver: Driver, start: Place) -> None:
-        self.driver = driver
+    def __init__(self, connection: AsyncConnection, start: Place) -> None:
+        self.connection = connection
         self.edges: dict[Edge, None] = {}
         self.truncated = False
         self._start = start
@@ -76,7 +77,7 @@ class _Walk:
             level = list(reached)
 
     async def _step(self, kind: NodeKind, ids: list[str], step: Step, *, down: bool) -> list[Place]:
-        found = await step.look(self.driver, ids, NODES_PER_ANSWER + 1)
+        found = await step.look(self.connection, ids, NODES_PER_ANSWER + 1)
         fresh: list[Place] = []
         for here, there in found:
             place = step.to, there
@@ -96,7 +97,7 @@ class _Walk:
         named: dict[str, Node] = {}
         for kind in sorted({kind for kind, _ in self._seen}):
             ids = [one for here, one in self._seen if here == kind]
-            for node in await graph.load_nodes(self.driver, kind, ids):
+            for node in await graph.load_nodes(self.connection, kind, ids):
                 named[node_id((kind, node.id))] = node.model_copy(update={"id": node_id((kind, node.id))})
         return tuple(
             with_fitting_facts(named[node_id(place)] for place in self._seen if node_id(place) in named)

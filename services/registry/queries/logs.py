@@ -12,9 +12,7 @@ from services.registry.core.logs.matching import Matcher, Wanted
 from services.registry.logs.reader import (
     FOUND_BYTES,
     LINE_BYTES,
-    Finds_co,
     Found,
-    FoundNumbers,
     LogReader,
     Piece,
     Search,
@@ -26,7 +24,6 @@ from services.registry.store.log_objects import Place, TrialLog
 from services.registry.turns import Turns
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId, TrialId
 from shared.messages.logs import FoundLine, FoundLines, GetLogs, LineFilter, LogPage, SearchLogs, StoredLine
@@ -63,12 +60,11 @@ class LogQueries:
         """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
         page, matcher = _Page(query.limit, ask), Matcher(_wanted(query, query.run_number))
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
             over = await trials.load_end(unit.connection, query.trial_id)
             after = query.after
             if query.tail is not None and not matcher.is_choosy:
-                after = max(after, await logs.load_head(driver, query.trial_id) - 1 - query.tail)
-            known = await log_objects.load_logs(driver, {query.trial_id: after}, matcher)
+                after = max(after, await logs.load_head(unit.connection, query.trial_id) - 1 - query.tail)
+            known = await log_objects.load_logs(unit.connection, {query.trial_id: after}, matcher)
             is_over = over is not None and over + LATE_LOGS <= unit.now
         log = known[0] if known else TrialLog(query.trial_id, 0, 0, ())
         if query.tail and matcher.is_choosy:
@@ -76,7 +72,7 @@ class LogQueries:
             if missing:
                 return LogPage(lines=(), next=query.after, tail=missing, before=after + 1)
         upto = head = max(after, log.next - 1)
-        search = Search(matcher, page.limit, lambda: page.is_over, Found)
+        search = Search(matcher, page.limit, lambda: page.is_over)
         async for _, found in self._look(
             ask.tenant, _each((_HERE, piece) for piece in pieces_of(log, after)), search
         ):
@@ -96,9 +92,9 @@ class LogQueries:
     ) -> tuple[int, int]:
         """Return behind which line the last wanted ones are, and how many of them are before it: none unless the time was up."""
         before, missing = query.before or log.next, query.tail or 0
-        pieces = reversed(pieces_of(log, query.after, together=1))
+        pieces = reversed(pieces_of(log, query.after))
         works = _each((_HERE, piece) for piece in pieces if piece.first < before)
-        search = Search(matcher, page.limit, lambda: False, FoundNumbers)
+        search = Search(matcher, page.limit, lambda: False, numbers_only=True)
         async for (_, piece), found in self._look(tenant, works, search):
             numbers = [number for number in found.numbers if number < before][-missing:]
             missing -= len(numbers)
@@ -117,7 +113,7 @@ class LogQueries:
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)
-            search = Search(matcher, page.limit, lambda: page.is_over, Found)
+            search = Search(matcher, page.limit, lambda: page.is_over)
             async for (place, _), found in self._look(ask.tenant, works, search):
                 line = page.take(place, found)
                 if page.is_over:
@@ -126,9 +122,9 @@ class LogQueries:
         return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
 
     async def _look(
-        self, tenant: TenantId, works: AsyncIterator[Work], search: Search[Finds_co]
-    ) -> AsyncIterator[tuple[Work, Finds_co]]:
-        def look(work: Work) -> asyncio.Future[Finds_co]:
+        self, tenant: TenantId, works: AsyncIterator[Work], search: Search
+    ) -> AsyncIterator[tuple[Work, Found]]:
+        def look(work: Work) -> asyncio.Future[Found]:
             return asyncio.ensure_future(self._reader.look(tenant, work[1], search))
 
         async for work, found in in_order(works, look):
@@ -141,29 +137,23 @@ class LogQueries:
         while True:
             async with self._units.tenant(tenant) as unit:
                 places = await log_objects.load_places(
-                    Driver.of(unit.connection), query.experiments, query.trials, begin, TRIALS_AT_ONCE
+                    unit.connection, query.experiments, query.trials, begin, TRIALS_AT_ONCE
                 )
             lines = {begin.trial: begin.line} if begin else {}
             by_trial = {place.trial: place for place in places}
 
-            def load(batch: Sequence[Place]) -> asyncio.Future[list[TrialLog]]:
-                after = {place.trial: lines.get(place.trial, 0) for place in batch}  # noqa: B023 - run at once
-                # A search that ends early has no use for the next ones, but to cut a statement off costs its connection.
-                return asyncio.shield(self._load(tenant, after, matcher))
-
-            async for _, known in in_order(_each(_growing(places)), load, ahead=2):
+            for batch in _growing(places):
+                after = {place.trial: lines.get(place.trial, 0) for place in batch}
+                async with self._units.tenant(tenant) as unit:
+                    known = await log_objects.load_logs(unit.connection, after, matcher)
                 for log in known:
-                    for piece in pieces_of(log, lines.get(log.trial, 0)):
+                    for piece in pieces_of(log, after[log.trial]):
                         yield by_trial[log.trial], piece
             if len(places) < TRIALS_AT_ONCE:
                 return
             begin = replace(places[-1], line=_ALL_LINES)
             # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
             yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
-
-    async def _load(self, tenant: TenantId, after: dict[UUID, int], matcher: Matcher) -> list[TrialLog]:
-        async with self._units.tenant(tenant) as unit:
-            return await log_objects.load_logs(Driver.of(unit.connection), after, matcher)
 
 
 class _Page:

@@ -3,12 +3,13 @@
 import re
 from typing import get_args
 
+from sqlalchemy import RowMapping
+
 from services.registry.links import Links, media_key
 from services.registry.store import media
 from services.registry.store.media import Wanted
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver, Row
 from shared.errors import NotFound, Rejected
 from shared.messages.media import (
     GetMedia,
@@ -48,9 +49,7 @@ class MediaQueries:
             query.trial_id, query.kinds, query.group, query.names, query.first_step, query.last_step
         )
         async with self._units.tenant(ask.tenant) as unit:
-            rows = await media.load_media(
-                Driver.of(unit.connection), wanted, _position(query.after), limit + 1
-            )
+            rows = await media.load_media(unit.connection, wanted, _position(query.after), limit + 1)
         urls = {row["pack_id"]: self._url(row) for row in rows[:limit]}
         views = _fitting([_view(row, urls[row["pack_id"]]) for row in rows[:limit]])
         return MediaPage(media=tuple(views), next=views[-1].id if len(rows) > len(views) else None)
@@ -59,8 +58,7 @@ class MediaQueries:
         """The piece, where it counts."""
         pack, place = _piece(query.id) or _BEGINNING
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
-            rows = await media.load_media(driver, Wanted(query.trial_id), (pack, place - 1), 1)
+            rows = await media.load_media(unit.connection, Wanted(query.trial_id), (pack, place - 1), 1)
         if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, place):
             raise NotFound("this piece of media", "its trial may have gone back and logged the step again")
         return _view(rows[0], self._url(rows[0]))
@@ -70,16 +68,16 @@ class MediaQueries:
         limit = max(1, min(query.limit, PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:
             after = _place(query.after)
-            rows = await media.load_names(Driver.of(unit.connection), query.trial_id, after, limit + 1)
+            rows = await media.load_names(unit.connection, query.trial_id, after, limit + 1)
         names = tuple(MediaName(**row) for row in rows[:limit])
         last = (names[-1].kind, names[-1].group, names[-1].name) if len(rows) > limit else ()
         return MediaNamePage(names=names, next=_SEPARATOR.join(last) or None)
 
-    def _url(self, row: Row) -> str:
+    def _url(self, row: RowMapping) -> str:
         return self._links.read(media_key(row["tenant"], row["trial"], row["pack_id"]))
 
 
-def _view(row: Row, url: str) -> MediaView:
+def _view(row: RowMapping, url: str) -> MediaView:
     return MediaView(
         id=f"{row['pack']}.{row['place']}",
         kind=row["kind"],

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.downsample import choose_points
 from services.registry.core.following import Place, Told, choose_new, has_missed, recount
@@ -14,7 +15,6 @@ from services.registry.store.curves import load_earlier
 from services.registry.store.series import Curve, Which
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Rejected
 from shared.ids import TrialId
 from shared.messages.metrics import (
@@ -73,7 +73,7 @@ class MetricQueries:
     async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
         """Each metric of a trial in one row."""
         async with self._units.tenant(ask.tenant) as unit:
-            found = await series.load_summaries(Driver.of(unit.connection), query.trial_id)
+            found = await series.load_summaries(unit.connection, query.trial_id)
         return TrialSummaries(
             trial_id=query.trial_id,
             metrics=tuple(
@@ -106,9 +106,7 @@ class MetricQueries:
     async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
         """How earlier runs of a code went."""
         async with self._units.tenant(ask.tenant) as unit:
-            runs = await load_earlier(
-                Driver.of(unit.connection), query.code_hash, query.metric, query.time_metric
-            )
+            runs = await load_earlier(unit.connection, query.code_hash, query.metric, query.time_metric)
         return Curves(runs=tuple(runs))
 
     async def _reported(
@@ -123,19 +121,18 @@ class MetricQueries:
         places = {one.trial_id: Place(*one.after.model_dump().values()) for one in asked}
         most = max(1, min(query.limit, POINTS_PER_ANSWER) // max(1, len(asked)))
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
             behind: dict[UUID, tuple[int, int]] = {t: (p.run, p.step) for t, p in places.items()}
-            found = await series.load_reported(driver, behind, which)
+            found = await series.load_reported(unit.connection, behind, which)
             missed = {t: p for t, p in places.items() if has_missed(found[t], p)}
             behind = {t: (p.run, EVERY_STEP[0]) for t, p in missed.items()}
-            whole = await series.load_reported(driver, behind, which)
+            whole = await series.load_reported(unit.connection, behind, which)
         for trial, place in missed.items():
             found[trial], places[trial] = whole[trial], recount(whole[trial], place)
         return tuple(_told(*choose_new(found[one.trial_id], places[one.trial_id], most)) for one in asked)
 
     async def _ends(self, ask: Ask, trials: Sequence[TrialId], which: Which) -> tuple[ReportedPoints, ...]:
         async with self._units.tenant(ask.tenant) as unit:
-            ends = await series.load_ends(Driver.of(unit.connection), trials, which)
+            ends = await series.load_ends(unit.connection, trials, which)
         return tuple(_told([], ends.get(trial, Place()), is_last=True) for trial in trials)
 
     async def _pages(
@@ -148,8 +145,7 @@ class MetricQueries:
         if most is not None and most < 1:
             raise Rejected("bad_request", "max_points is at least 1", place="max_points")
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
-            curves = await _load(driver, wanted, query)
+            curves = await _load(unit.connection, wanted, query)
         by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
         total = 0
         for curve in curves:
@@ -165,14 +161,16 @@ class MetricQueries:
         return tuple(SeriesPage(trial_id=trial, series=tuple(by_trial[trial])) for trial in wanted)
 
 
-async def _load(driver: Driver, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials) -> list[Curve]:
+async def _load(
+    connection: AsyncConnection, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials
+) -> list[Curve]:
     """A part of the steps is read point by point: who looks closer wants more than the roll-ups hold."""
     which = Which(query.group, query.names)
     if query.first_step is None and query.last_step is None:
-        return await series.load_curves(driver, list(wanted), which, query.max_points)
+        return await series.load_curves(connection, list(wanted), which, query.max_points)
     first = EVERY_STEP[0] if query.first_step is None else query.first_step
     last = EVERY_STEP[1] if query.last_step is None else query.last_step
-    return await series.load_curves(driver, list(wanted), which, steps=(first, last))
+    return await series.load_curves(connection, list(wanted), which, steps=(first, last))
 
 
 def _series(curve: Curve, most: int | None) -> Series:

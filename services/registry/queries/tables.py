@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.tables.columns import (
     FACTS,
@@ -29,7 +30,6 @@ from services.registry.store import trial_columns, trial_table
 from services.registry.store.trial_table import Wanted
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Rejected
 from shared.expressions.tree import columns_of
 from shared.messages.exports import ExportTable
@@ -64,7 +64,9 @@ class Reading:
     columns: tuple[Column, ...]
 
 
-async def read_table(driver: Driver, query: GetTable | ExportTable, most_columns: int) -> Reading:
+async def read_table(
+    connection: AsyncConnection, query: GetTable | ExportTable, most_columns: int
+) -> Reading:
     """Understand a question.
 
     Raises:
@@ -76,12 +78,12 @@ async def read_table(driver: Driver, query: GetTable | ExportTable, most_columns
     declared = query.declared
     search = Search(declared.metric, declared.smaller_is_better)
     if declared.metric is None:
-        search = await trial_columns.load_search(driver, experiment)
+        search = await trial_columns.load_search(connection, experiment)
     filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
     columns = tuple(read_column_name(name, search) for name in query.columns)
-    await _refuse_unknown(driver, query, columns_of(filter_), "filter")
-    await _refuse_unknown(driver, query, columns_of(None, orders), "sort")
-    await _refuse_unknown(driver, query, columns, "column")
+    await _refuse_unknown(connection, query, columns_of(filter_), "filter")
+    await _refuse_unknown(connection, query, columns_of(None, orders), "sort")
+    await _refuse_unknown(connection, query, columns, "column")
     return Reading(search, filter_, orders, columns)
 
 
@@ -105,13 +107,12 @@ class TableQueries:
         limit = max(1, min(query.limit, ROWS_PER_PAGE))
         experiment = query.experiment_id
         async with self._units.tenant(ask.tenant) as unit:
-            driver = Driver.of(unit.connection)
-            read = await read_table(driver, query, COLUMNS)
-            columns = read.columns or await _most_telling(driver, experiment, read.search)
+            read = await read_table(unit.connection, query, COLUMNS)
+            columns = read.columns or await _most_telling(unit.connection, experiment, read.search)
             wanted = Wanted(experiment, read.filter, read.orders, query.after, limit + 1)
-            found = await trial_table.load_rows(driver, wanted, read.search)
+            found = await trial_table.load_rows(unit.connection, wanted, read.search)
             shown = [row.trial for row in found.rows[:limit]]
-            loaded = await trial_table.load_cells(driver, shown, columns, read.search)
+            loaded = await trial_table.load_cells(unit.connection, shown, columns, read.search)
         cells = [tuple(map(_said, row)) for row in loaded]
         fitting = _fitting(cells)
         rows = tuple(
@@ -129,24 +130,24 @@ class TableQueries:
     async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
         """The names that there are to filter, to sort and to show by, from a place on."""
         async with self._units.tenant(ask.tenant) as unit:
-            names = (await _known(Driver.of(unit.connection), query))[query.first :]
+            names = (await _known(unit.connection, query))[query.first :]
         count = _fitting([(name,) for name in names])
         more = query.first + count if count < len(names) else None
         return KnownColumns(columns=tuple(names[:count]), next=more)
 
 
 async def _refuse_unknown(
-    driver: Driver, query: GetTable | ExportTable, columns: Iterable[Column], place: str
+    connection: AsyncConnection, query: GetTable | ExportTable, columns: Iterable[Column], place: str
 ) -> None:
     """Refuse a mistyped name instead of showing an empty table. What the config declares may be absent from every trial so far."""
     for column in dict.fromkeys(columns):
         if _is_declared(column, query.declared):
             continue
-        if await trial_columns.is_known(driver, query.experiment_id, column):
+        if await trial_columns.is_known(connection, query.experiment_id, column):
             continue
         what = "metric" if isinstance(column, Metric) else "hyperparameter"
         prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
-        known = [name for name in await _known(driver, query) if name.startswith(prefix)]
+        known = [name for name in await _known(connection, query) if name.startswith(prefix)]
         if known:
             name = metric_name(*column.key) if isinstance(column, Metric) else name_of(column)
             raise unknown(name, known[:COMPARED], what, place)
@@ -163,10 +164,10 @@ def _is_declared(column: Column, declared: DeclaredColumns) -> bool:
             return False
 
 
-async def _known(driver: Driver, query: GetTable | GetColumns | ExportTable) -> list[str]:
+async def _known(connection: AsyncConnection, query: GetTable | GetColumns | ExportTable) -> list[str]:
     """All names: what trials have, and what the config declares."""
-    paths = await trial_columns.load_hyperparameters(driver, query.experiment_id)
-    metrics = await trial_columns.load_metric_keys(driver, query.experiment_id)
+    paths = await trial_columns.load_hyperparameters(connection, query.experiment_id)
+    metrics = await trial_columns.load_metric_keys(connection, query.experiment_id)
     expected = [("validation", name) for name in query.declared.validation_metrics]
     return [
         *FACTS,
@@ -176,8 +177,8 @@ async def _known(driver: Driver, query: GetTable | GetColumns | ExportTable) -> 
     ]
 
 
-async def _most_telling(driver: Driver, experiment: UUID, search: Search) -> list[Column]:
-    paths = await trial_columns.load_hyperparameters(driver, experiment, SAMPLE)
+async def _most_telling(connection: AsyncConnection, experiment: UUID, search: Search) -> list[Column]:
+    paths = await trial_columns.load_hyperparameters(connection, experiment, SAMPLE)
     found: list[Column] = [Hyperparameter(path) for path in paths[:SHOWN_HYPERPARAMETERS]]
     if search.metric is None:
         return found

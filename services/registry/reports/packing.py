@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.registry.core.chunks import Columns, from_bytes, join, roll_up_of, split, thin, to_packed
 from services.registry.store import packing
 from services.registry.store.packing import DaySeries, PackedChunk, TakenChunk
 from shared.bus import Units
 from shared.clock import Clock
-from shared.driver import Driver
 
 LOOSE_CHUNKS = 64
 """So many small chunks of a series are joined while its day lasts; once it is over, two are."""
@@ -22,7 +23,7 @@ FOUND_AT_ONCE = 5_000
 _DAY = timedelta(days=1)
 _ALWAYS = date(1970, 1, 1)
 
-Work = Callable[[Driver, Sequence[DaySeries]], Awaitable[bool]]
+Work = Callable[[AsyncConnection, Sequence[DaySeries]], Awaitable[bool]]
 """Does some of it; True when the same should be done again for the rest, in another transaction."""
 
 
@@ -61,32 +62,31 @@ class Packing:
         is_more = True
         while is_more:
             async with self.units.system() as unit:
-                found = await find(Driver.of(unit.connection), most=FOUND_AT_ONCE)
+                found = await find(unit.connection, most=FOUND_AT_ONCE)
             is_more = len(found) == FOUND_AT_ONCE
             for at in range(0, len(found), AT_ONCE):
                 is_rest = True
                 while is_rest:
                     async with self.units.system() as unit:
-                        driver = Driver.of(unit.connection)
-                        await packing.take_turn(driver)
-                        is_rest = await work(driver, found[at : at + AT_ONCE])
+                        await packing.take_turn(unit.connection)
+                        is_rest = await work(unit.connection, found[at : at + AT_ONCE])
 
 
-async def _pack(driver: Driver, places: Sequence[DaySeries]) -> bool:
-    taken = await packing.take_loose(driver, places)
+async def _pack(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_loose(connection, places)
     # In a thread: compressing holds up neither reports nor queries.
-    await packing.save_packed(driver, await asyncio.to_thread(_packed, taken))
+    await packing.save_packed(connection, await asyncio.to_thread(_packed, taken))
     return False
 
 
-async def _thin(driver: Driver, places: Sequence[DaySeries]) -> bool:
-    taken = await packing.take_detailed(driver, places)
-    await packing.save_packed(driver, await asyncio.to_thread(_thinned, taken))
+async def _thin(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_detailed(connection, places)
+    await packing.save_packed(connection, await asyncio.to_thread(_thinned, taken))
     return bool(taken)
 
 
-async def _drop(driver: Driver, places: Sequence[DaySeries]) -> bool:
-    await packing.delete_chunks(driver, places)
+async def _drop(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    await packing.delete_chunks(connection, places)
     return False
 
 

@@ -5,7 +5,6 @@ from services.registry.facts import Facts
 from services.registry.store import phases
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
-from shared.driver import Driver
 from shared.errors import Rejected
 from shared.ids import TenantId
 from shared.messages.phases import GetPhases, PhasesByTrials, PhasesKept, TellPhases, TrialPhases
@@ -30,7 +29,7 @@ class Phases:
         if ask.worker == facts.chief:
             async with self._units.tenant(TenantId(facts.tenant)) as unit:
                 await fences.locked_run(unit, facts)
-                await phases.save_phases(Driver.of(unit.connection), told.run_id, told.phases)
+                await phases.save_phases(unit.connection, told.run_id, told.phases)
         return PhasesKept()
 
     async def on_phases(self, ask: Ask, query: GetPhases) -> PhasesByTrials:
@@ -38,7 +37,7 @@ class Phases:
         if len(query.trials) > TRIALS_AT_ONCE:
             raise Rejected("trials_too_many", f"at most {TRIALS_AT_ONCE} trials are read at once")
         async with self._units.tenant(ask.tenant) as unit:
-            found = await phases.load_phases(Driver.of(unit.connection), query.trials)
+            found = await phases.load_phases(unit.connection, query.trials)
         return PhasesByTrials(
             trials=tuple(
                 TrialPhases(trial_id=trial, runs=tuple(found.get(trial, ()))) for trial in query.trials

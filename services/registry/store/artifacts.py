@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import DateTime, delete, func, literal, or_, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.store.storage_tables import artifact_uploads
-from services.registry.store.tables import artifacts
+from services.registry.store.tables import artifacts, experiments, storage, trials
 
 ASKED_EVERY = timedelta(hours=1)
 """How exactly it is written down when an artifact was asked for: a thousand experiments of one code write one row once."""
@@ -99,11 +99,32 @@ async def let_unused_go(
     One is noticed first, and goes where that was within the span: noticed longer ago it is noticed anew, since this service may have been
     away meanwhile, with submissions waiting that it has not heard of.
     """
-    gone = await connection.execute(
-        _FORGET, {"asked_before": asked_before, "since": noticed[0], "until": noticed[1], "now": now}
+    unasked = (artifacts.c.asked_at < asked_before, ~_IS_USED)
+    columns = artifacts.c
+    gone = (
+        delete(artifacts)
+        .where(*unasked, columns.unused_since.between(*noticed))
+        .returning(columns.tenant, columns.key, columns.size_bytes)
+        .cte("gone")
     )
-    keys = sorted(row.key for row in gone)
-    await connection.execute(_NOTICE, {"asked_before": asked_before, "since": noticed[0], "now": now})
+    freed = (
+        select(gone.c.tenant, func.sum(gone.c.size_bytes).label("size_bytes"))
+        .group_by(gone.c.tenant)
+        .subquery("freed")
+    )
+    counted = (
+        update(storage)
+        .where(storage.c.tenant == freed.c.tenant)
+        .values(used_bytes=storage.c.used_bytes - freed.c.size_bytes)
+        .cte("counted")
+    )
+    uploads = select(gone.c.key, gone.c.tenant, literal(now, DateTime(timezone=True)), true())
+    going = insert(artifact_uploads).from_select(["key", "tenant", "asked_at", "is_going"], uploads)
+    anew = {"is_going": True, "asked_at": going.excluded.asked_at}
+    known = going.on_conflict_do_update(index_elements=["key"], set_=anew).add_cte(counted)
+    keys = sorted(await connection.scalars(known.returning(artifact_uploads.c.key)))
+    is_new = columns.unused_since.is_(None) | (columns.unused_since < noticed[0])
+    await connection.execute(update(artifacts).where(*unasked, is_new).values(unused_since=now))
     return keys
 
 
@@ -124,28 +145,11 @@ async def save_uploads_gone(connection: AsyncConnection, keys: Sequence[str]) ->
     await connection.execute(delete(artifact_uploads).where(artifact_uploads.c.key.in_(keys)))
 
 
-_HAS_IT = """
-(EXISTS (SELECT FROM registry.experiments e WHERE e.tenant = a.tenant AND e.code_hash = a.sha256)
-    OR EXISTS (SELECT FROM registry.trials t WHERE t.tenant = a.tenant AND t.code_hash = a.sha256))
-"""
-_FORGET = text(
-    f"""
-WITH gone AS (
-    DELETE FROM registry.artifacts a
-    WHERE a.asked_at < :asked_before AND a.unused_since BETWEEN :since AND :until AND NOT {_HAS_IT}
-    RETURNING a.tenant, a.key, a.size_bytes
-), freed AS (
-    UPDATE registry.storage s SET used_bytes = s.used_bytes - g.size_bytes
-    FROM (SELECT tenant, sum(size_bytes)::bigint AS size_bytes FROM gone GROUP BY tenant) g WHERE s.tenant = g.tenant
-)
-INSERT INTO registry.artifact_uploads AS known (key, tenant, asked_at, is_going) SELECT key, tenant, :now, true FROM gone
-ON CONFLICT (key) DO UPDATE SET is_going = true, asked_at = excluded.asked_at
-RETURNING known.key
-"""
-)
-_NOTICE = text(
-    f"""
-UPDATE registry.artifacts a SET unused_since = :now
-WHERE a.asked_at < :asked_before AND coalesce(a.unused_since < :since, true) AND NOT {_HAS_IT}
-"""
+_IS_USED = or_(
+    *(
+        select(table.c.id)
+        .where(table.c.tenant == artifacts.c.tenant, table.c.code_hash == artifacts.c.sha256)
+        .exists()
+        for table in (experiments, trials)
+    )
 )

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import case, delete, select, text, update
+from sqlalchemy import case, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, Candidate, State, Trigger
+from services.registry.store.arrays import rows_given
 from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.expressions.fields import Position, Wanted
 from shared.expressions.sql import Cells, load_part, position_at
@@ -132,15 +133,13 @@ async def move_many(
     moving = [one for one in moving if CHECKPOINT.moves(one.state, trigger)]
     if not moving:
         return []
-    rows = await connection.execute(
-        _MOVE_MANY,
-        {
-            "ids": [one.id for one in moving],
-            "states": [CHECKPOINT.next(one.state, trigger) for one in moving],
-            "now": now,
-            "reason": reason,
-        },
-    )
+    columns = checkpoints.c
+    states = [(one.id, CHECKPOINT.next(one.state, trigger)) for one in moving]
+    new = rows_given([columns.id, columns.state], states)
+    moved = update(checkpoints).where(columns.id == new.c.id)
+    changes = {"state": new.c.state, "version": columns.version + 1, "changed_at": now}
+    why = {} if reason is None else {"reason": reason}
+    rows = await connection.execute(moved.values(**changes, **why).returning(columns.id, columns.reason))
     reasons = {row.id: row.reason for row in rows}
     return [
         replace(
@@ -263,11 +262,3 @@ def _checkpoint(row: Any) -> Checkpoint:
     values["waits_for"] = tuple(values["waits_for"] or ())
     values["parts"] = None if values["parts"] is None else tuple(values["parts"])
     return Checkpoint(**values)
-
-
-_MOVE_MANY = text(
-    "UPDATE registry.checkpoints c SET state = n.state, version = c.version + 1, changed_at = :now,"
-    " reason = coalesce(CAST(:reason AS text), c.reason)"
-    " FROM unnest(CAST(:ids AS uuid[]), CAST(:states AS text[])) AS n(id, state)"
-    " WHERE c.id = n.id RETURNING c.id, c.reason"
-)

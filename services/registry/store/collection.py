@@ -6,13 +6,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
 from services.registry.core.collect import Kept, Policy
-from services.registry.store.among import among
-from services.registry.store.tables import checkpoints, experiments, runs, trials
+from services.registry.store.arrays import among
+from services.registry.store.tables import (
+    checkpoint_files,
+    checkpoints,
+    experiments,
+    runs,
+    trials,
+    validations,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,24 @@ async def save_policy(connection: AsyncConnection, experiment: UUID, policy: Pol
 
 async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]:
     """Return the experiment's saved checkpoints, each with the searcher's metric of the validation at its step."""
-    rows = await connection.execute(_KEPT, {"experiment": experiment})
+    at_step = (
+        select(validations.c.number, validations.c["values"])
+        .where(validations.c.trial == checkpoints.c.trial, validations.c.step == checkpoints.c.step)
+        .order_by((validations.c.run == checkpoints.c.run).desc(), validations.c.stored_at.desc())
+        .limit(1)
+        .lateral("at_step")
+    )
+    columns = checkpoints.c
+    kept = (
+        select(
+            *(columns.id, columns.trial, columns.token, columns.step),
+            at_step.c.number.label("validation"),
+            at_step.c["values"][trials.c.metric].astext.label("metric"),
+        )
+        .select_from(checkpoints.join(trials, trials.c.id == columns.trial).outerjoin(at_step, true()))
+        .where(columns.experiment == experiment, columns.state == State.saved)
+    )
+    rows = await connection.execute(kept)
     return [
         Kept(
             row.id,
@@ -81,7 +105,17 @@ async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]
 
 async def load_newest(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
     """Return those of the checkpoints that are the newest good one of a trial that is not over: it goes on from there."""
-    return frozenset(await connection.scalars(_NEWEST, {"wanted": list(wanted)}))
+    columns, asked = checkpoints.c, checkpoints.alias("asked")
+    newest = (
+        select(columns.id)
+        .distinct(columns.trial)
+        .join(trials, trials.c.id == columns.trial)
+        .where(columns.state == State.saved, trials.c.is_final.is_(False))
+        .where(columns.trial.in_(select(asked.c.trial).where(among(asked.c.id, wanted))))
+        .order_by(columns.trial, columns.token.desc(), columns.step.desc(), columns.id.desc())
+        .subquery()
+    )
+    return frozenset(await connection.scalars(select(newest.c.id).where(among(newest.c.id, wanted))))
 
 
 async def load_starts(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
@@ -133,7 +167,18 @@ async def load_saved(connection: AsyncConnection, experiment: UUID) -> list[UUID
 
 async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -> int:
     """Return what the store holds for these checkpoints and for no other that stays: a tenant's checkpoints share equal files."""
-    found = await connection.scalar(_FREED, {"going": list(going)})
+    files, held = checkpoint_files, checkpoint_files.alias("held")
+    mine = (
+        select(files.c.key, files.c.size_bytes).where(among(files.c.checkpoint, going)).distinct().subquery()
+    )
+    stays = checkpoints.c.state.not_in((State.deleting, State.deleted)) & ~among(checkpoints.c.id, going)
+    is_held = (
+        select(held.c.key)
+        .join(checkpoints, checkpoints.c.id == held.c.checkpoint)
+        .where(held.c.key == mine.c.key, stays)
+        .exists()
+    )
+    found = await connection.scalar(select(func.sum(mine.c.size_bytes)).where(~is_held))
     return int(found or 0)
 
 
@@ -173,38 +218,4 @@ _EXPERIMENT = select(
     .correlate(experiments)
     .scalar_subquery()
     .label("sign"),
-)
-_NEWEST = text(
-    """
-    SELECT newest.id FROM (
-        SELECT DISTINCT ON (c.trial) c.id FROM registry.checkpoints c JOIN registry.trials t ON t.id = c.trial
-        WHERE c.state = 'saved' AND NOT t.is_final AND c.trial IN (
-            SELECT trial FROM registry.checkpoints WHERE id = ANY(CAST(:wanted AS uuid[])))
-        ORDER BY c.trial, c.token DESC, c.step DESC, c.id DESC
-    ) newest
-    WHERE newest.id = ANY(CAST(:wanted AS uuid[]))
-    """
-)
-_FREED = text(
-    """
-    SELECT sum(mine.size_bytes) FROM (
-        SELECT DISTINCT key, size_bytes FROM registry.checkpoint_files WHERE checkpoint = ANY(CAST(:going AS uuid[]))
-    ) mine
-    WHERE NOT EXISTS (
-        SELECT 1 FROM registry.checkpoint_files f JOIN registry.checkpoints c ON c.id = f.checkpoint
-        WHERE f.key = mine.key AND c.state NOT IN ('deleting', 'deleted') AND c.id <> ALL(CAST(:going AS uuid[]))
-    )
-    """
-)
-_KEPT = text(
-    """
-    SELECT c.id, c.trial, c.token, c.step, v.number AS validation, v.values ->> t.metric AS metric
-    FROM registry.checkpoints c
-    JOIN registry.trials t ON t.id = c.trial
-    LEFT JOIN LATERAL (
-        SELECT number, values FROM registry.validations v
-        WHERE v.trial = c.trial AND v.step = c.step ORDER BY v.run = c.run DESC, v.stored_at DESC LIMIT 1
-    ) v ON true
-    WHERE c.experiment = :experiment AND c.state = 'saved'
-    """
 )

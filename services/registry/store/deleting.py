@@ -5,13 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import case, delete, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.registry.core.checkpoint import State
+from services.registry.store.arrays import among
+from services.registry.store.report_tables import log_objects, media_packs
+from services.registry.store.storage_tables import litter
+from services.registry.store.tables import (
+    checkpoint_files,
+    checkpoints,
+    experiments,
+    models,
+    objects,
+    trials,
+    versions,
+)
 from shared.deleting import Rows, outbox_of, rows_of
-from shared.driver import Driver
 
-AT_ONCE = 500
+AT_ONCE, LITTER_AT_ONCE = 500, 1000
 _TRIALS = "SELECT id FROM registry.trials WHERE experiment = $1"
 _CHECKPOINTS = "SELECT id FROM registry.checkpoints WHERE experiment = $1"
 # A place in a partitioned table is none in its parent: what such tables hold goes with what it belongs to, some at a time.
@@ -25,44 +38,6 @@ DELETE FROM registry.log_chunks c USING (
     SELECT h.trial FROM registry.log_heads h WHERE {} AND EXISTS (
         SELECT FROM registry.log_chunks l WHERE l.trial = h.trial) LIMIT 50) few
 WHERE c.trial = few.trial
-"""
-_REGISTERED = text(
-    "SELECT v.id, v.model, v.number, m.name FROM registry.versions v JOIN registry.checkpoints c ON c.id = v.checkpoint"
-    " JOIN registry.models m ON m.id = v.model WHERE c.experiment = :experiment AND v.deleted_at IS NULL"
-    " ORDER BY m.name, v.number"
-)
-_USERS = text(
-    "SELECT DISTINCT e.number FROM registry.trials t JOIN registry.checkpoints c ON c.id = t.start_checkpoint"
-    " JOIN registry.experiments e ON e.id = t.experiment"
-    " WHERE c.experiment = :experiment AND t.experiment <> :experiment AND NOT t.is_final ORDER BY 1"
-)
-_LOCK = text("SELECT number FROM registry.experiments WHERE id = :experiment FOR UPDATE")
-_HOLD = text("SELECT FROM registry.experiments WHERE id = :experiment FOR SHARE")
-_LEFT = (
-    "SELECT id FROM registry.checkpoints WHERE experiment = $1 AND state NOT IN ('deleting', 'deleted')"
-    f" ORDER BY id LIMIT {AT_ONCE}"
-)
-_RELEASED = (
-    "SELECT DISTINCT o.key FROM registry.objects o JOIN registry.checkpoint_files f ON f.key = o.key"
-    " JOIN registry.checkpoints c ON c.id = f.checkpoint"
-    f" WHERE c.experiment = $1 AND o.unused_since IS NOT NULL LIMIT {AT_ONCE}"
-)
-_LITTER = (
-    "INSERT INTO registry.litter (prefix, due_at) SELECT unnest($1::text[]), $2"
-    " ON CONFLICT (prefix) DO UPDATE SET due_at = excluded.due_at"
-)
-_PACKS = """
-WITH going AS (
-    UPDATE registry.media_packs SET state = CASE state WHEN 'kept' THEN 'deleting' ELSE 'given_up' END
-    WHERE experiment = $1 AND state IN ('kept', 'sending'))
-SELECT EXISTS (SELECT FROM registry.media_packs WHERE experiment = $1) AS is_left
-"""
-_LOG_OBJECTS = """
-WITH going AS (
-    UPDATE registry.log_objects SET state = 'deleting'
-    WHERE trial IN (SELECT id FROM registry.trials WHERE experiment = $1) AND state <> 'deleting')
-SELECT EXISTS (SELECT FROM registry.log_objects WHERE trial IN (
-    SELECT id FROM registry.trials WHERE experiment = $1)) AS is_left
 """
 
 
@@ -78,56 +53,105 @@ class Registered:
 
 async def lock_experiment(connection: AsyncConnection, experiment: UUID) -> int | None:
     """Its number; nobody registers any of its checkpoints until the end of the transaction. None: it is not known."""
-    number: int | None = await connection.scalar(_LOCK, {"experiment": experiment})
+    query = select(experiments.c.number).where(experiments.c.id == experiment)
+    number: int | None = await connection.scalar(query.with_for_update())
     return number
 
 
 async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None:
     """Its deletion does not begin before the end of the transaction."""
-    await connection.execute(_HOLD, {"experiment": experiment})
+    query = select(experiments.c.id).where(experiments.c.id == experiment)
+    await connection.execute(query.with_for_update(read=True))
 
 
 async def load_registered(connection: AsyncConnection, experiment: UUID) -> list[Registered]:
     """The versions that were made of its checkpoints and are not deleted."""
-    return [Registered(*row) for row in await connection.execute(_REGISTERED, {"experiment": experiment})]
+    registered = (
+        select(versions.c.id, versions.c.model, versions.c.number, models.c.name)
+        .join(checkpoints, checkpoints.c.id == versions.c.checkpoint)
+        .join(models, models.c.id == versions.c.model)
+        .where(checkpoints.c.experiment == experiment, versions.c.deleted_at.is_(None))
+        .order_by(models.c.name, versions.c.number)
+    )
+    return [Registered(*row) for row in await connection.execute(registered)]
 
 
 async def load_users(connection: AsyncConnection, experiment: UUID) -> list[int]:
     """The numbers of other experiments that have open trials which start from its checkpoints."""
-    return list(await connection.scalars(_USERS, {"experiment": experiment}))
+    users = (
+        select(experiments.c.number)
+        .distinct()
+        .join(trials, trials.c.experiment == experiments.c.id)
+        .join(checkpoints, checkpoints.c.id == trials.c.start_checkpoint)
+        .where(checkpoints.c.experiment == experiment, experiments.c.id != experiment)
+        .where(trials.c.is_final.is_(False))
+        .order_by(experiments.c.number)
+    )
+    return list(await connection.scalars(users))
 
 
-async def save_litter(driver: Driver, prefixes: Sequence[str], due_at: datetime) -> None:
+async def save_litter(connection: AsyncConnection, prefixes: Sequence[str], due_at: datetime) -> None:
     """Has what comes below these until then be deleted after it."""
-    await driver.fetch(_LITTER, list(prefixes), due_at)
+    made = insert(litter)
+    known = made.on_conflict_do_update(index_elements=["prefix"], set_={"due_at": made.excluded.due_at})
+    if prefixes:
+        await connection.execute(known, [{"prefix": prefix, "due_at": due_at} for prefix in prefixes])
 
 
-async def load_litter(driver: Driver, now: datetime) -> list[str]:
+async def load_litter(connection: AsyncConnection, now: datetime) -> list[str]:
     """Prefixes that are due."""
-    rows = await driver.fetch("SELECT prefix FROM registry.litter WHERE due_at <= $1 LIMIT 1000", now)
-    return [row["prefix"] for row in rows]
+    due = select(litter.c.prefix).where(litter.c.due_at <= now).limit(LITTER_AT_ONCE)
+    return list(await connection.scalars(due))
 
 
-async def save_swept(driver: Driver, prefixes: Sequence[str]) -> None:
+async def save_swept(connection: AsyncConnection, prefixes: Sequence[str]) -> None:
     """Nothing more comes below these."""
-    await driver.fetch("DELETE FROM registry.litter WHERE prefix = ANY($1::text[])", list(prefixes))
+    await connection.execute(delete(litter).where(among(litter.c.prefix, prefixes)))
 
 
-async def load_left(driver: Driver, experiment: UUID) -> list[UUID]:
+async def load_left(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
     """Some of its checkpoints that nobody has let go yet."""
-    return [row["id"] for row in await driver.fetch(_LEFT, experiment)]
+    left = select(checkpoints.c.id).where(
+        checkpoints.c.experiment == experiment,
+        checkpoints.c.state.not_in((State.deleting, State.deleted)),
+    )
+    return list(await connection.scalars(left.order_by(checkpoints.c.id).limit(AT_ONCE)))
 
 
-async def load_released(driver: Driver, experiment: UUID) -> list[str]:
+async def load_released(connection: AsyncConnection, experiment: UUID) -> list[str]:
     """Keys of objects to which only its deleted checkpoints referred."""
-    return [row["key"] for row in await driver.fetch(_RELEASED, experiment)]
+    released = (
+        select(objects.c.key)
+        .distinct()
+        .join(checkpoint_files, checkpoint_files.c.key == objects.c.key)
+        .join(checkpoints, checkpoints.c.id == checkpoint_files.c.checkpoint)
+        .where(checkpoints.c.experiment == experiment, objects.c.unused_since.is_not(None))
+        .limit(AT_ONCE)
+    )
+    return list(await connection.scalars(released))
 
 
-async def let_go_of_packs(driver: Driver, experiment: UUID) -> bool:
+async def let_go_of_packs(connection: AsyncConnection, experiment: UUID) -> bool:
     """Writes down that its media and its log lines in the store go; True while some are there."""
-    media = await driver.fetch(_PACKS, experiment)
-    lines = await driver.fetch(_LOG_OBJECTS, experiment)
-    return bool(media[0]["is_left"] or lines[0]["is_left"])
+    state = media_packs.c.state
+    packs = (
+        update(media_packs)
+        .where(media_packs.c.experiment == experiment, state.in_(("kept", "sending")))
+        .values(state=case((state == "kept", "deleting"), else_="given_up"))
+        .cte("packs")
+    )
+    of_experiment = log_objects.c.trial.in_(select(trials.c.id).where(trials.c.experiment == experiment))
+    lines = (
+        update(log_objects)
+        .where(of_experiment, log_objects.c.state != "deleting")
+        .values(state="deleting")
+        .cte("lines")
+    )
+    is_left = or_(
+        select(media_packs.c.id).where(media_packs.c.experiment == experiment).exists(),
+        select(log_objects.c.id).where(of_experiment).exists(),
+    )
+    return bool(await connection.scalar(select(is_left).add_cte(packs, lines)))
 
 
 def experiment_rows(experiment: UUID) -> Sequence[Rows]:

@@ -3,12 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
+
+from sqlalchemy import BigInteger, ColumnElement, Row, cast, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.exporting.points import Rows
 from services.registry.core.steps import EVERY_STEP, Steps, part_steps
+from services.registry.store.report_tables import point_chunks
 from services.registry.store.series import Curve, Metric, Which, load_curves
-from shared.driver import Driver, Row
+from services.registry.store.tables import runs, series, trials
 
 POINTS_AT_ONCE = 250_000
 """In memory at a time, about: a metric of more is read some steps at a time."""
@@ -24,51 +29,70 @@ class Piece:
 
 
 async def count_points(
-    driver: Driver, experiment: UUID, group: str | None, names: Sequence[str]
+    connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
 ) -> tuple[int, int]:
     """Return how many points there are to export, those that later runs repeated counted twice, and the newest of their series: a later run has its own."""
-    rows = await driver.fetch(_COUNT, experiment, group, list(names) or None)
-    return int(rows[0]["points"]), int(rows[0]["newest"])
+    count = select(_POINTS, _NEWEST).where(*_wanted(experiment, group, names))
+    points, newest = (await connection.execute(count)).one()
+    return points, newest
 
 
-async def load_standing(driver: Driver, experiment: UUID) -> tuple[int, ...]:
+async def load_standing(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
     """Return numbers that change whenever a trial of the experiment does, or what it has reported."""
-    row = (await driver.fetch(_STANDING, experiment))[0]
-    return row["trials"], row["changes"], row["points"], row["newest"]
+    changes = func.coalesce(func.sum(trials.c.wanted_version + trials.c.changed_version), 0)
+    of_series = (select(number).where(series.c.experiment == experiment) for number in (_POINTS, _NEWEST))
+    standing = select(
+        func.count(), cast(changes, BigInteger), *(number.scalar_subquery() for number in of_series)
+    ).where(trials.c.experiment == experiment)
+    return tuple((await connection.execute(standing)).one())
 
 
 async def plan_pieces(
-    driver: Driver, experiment: UUID, group: str | None, names: Sequence[str]
+    connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
 ) -> list[Piece]:
     """Return what is read, piece by piece, in the order of trials, groups, names and steps."""
+    by_trial = (
+        select(
+            series.c.trial,
+            _POINTS.label("points"),
+            *(func.array_agg(series.c[name]).label(f"{name}s") for name in ("group", "name", "count")),
+        )
+        .where(*_wanted(experiment, group, names))
+        .group_by(series.c.trial)
+        .subquery()
+    )
+    numbered = (
+        select(by_trial, trials.c.number)
+        .join(trials, (trials.c.id == by_trial.c.trial) & trials.c.number.is_not(None))
+        .order_by(trials.c.number)
+    )
     found: list[Piece] = []
     waiting: list[tuple[UUID, int]] = []
     held = 0
-    for row in await driver.fetch(_BY_TRIAL, experiment, group, list(names) or None):
-        trial = row["trial"], row["number"]
-        if waiting and held + row["points"] > POINTS_AT_ONCE:
+    for row in await connection.execute(numbered):
+        trial = row.trial, row.number
+        if waiting and held + row.points > POINTS_AT_ONCE:
             found.append(Piece(tuple(waiting)))
             waiting, held = [], 0
-        if row["points"] > POINTS_AT_ONCE:
+        if row.points > POINTS_AT_ONCE:
             for metric, points in sorted(_by_metric(row).items()):
                 stretches = [EVERY_STEP]
                 if points > POINTS_AT_ONCE:
-                    chunks = await driver.fetch(_CHUNKS, row["trial"], *metric)
-                    stretches = part_steps(
-                        [(one["first_step"], one["count"]) for one in chunks], POINTS_AT_ONCE
-                    )
+                    stretches = part_steps(await _load_chunks(connection, row.trial, metric), POINTS_AT_ONCE)
                 found.extend(Piece((trial,), metric, steps) for steps in stretches)
         else:
             waiting.append(trial)
-            held += row["points"]
+            held += row.points
     return [*found, Piece(tuple(waiting))] if waiting else found
 
 
-async def load_rows(driver: Driver, piece: Piece, group: str | None, names: Sequence[str]) -> list[Rows]:
+async def load_rows(
+    connection: AsyncConnection, piece: Piece, group: str | None, names: Sequence[str]
+) -> list[Rows]:
     """Return the current points of a piece, by trial, group, name and step."""
     which = Which(piece.metric[0], (piece.metric[1],)) if piece.metric else Which(group, names)
     trials = [trial for trial, _ in piece.trials]
-    curves = await load_curves(driver, trials, which, steps=piece.steps)
+    curves = await load_curves(connection, trials, which, steps=piece.steps)
     numbers = dict(piece.trials)
     return sorted(
         (_rows(curve, numbers[curve.trial]) for curve in curves),
@@ -76,10 +100,27 @@ async def load_rows(driver: Driver, piece: Piece, group: str | None, names: Sequ
     )
 
 
-def _by_metric(row: Row) -> Counter[Metric]:
+async def _load_chunks(connection: AsyncConnection, trial: UUID, metric: Metric) -> list[tuple[int, int]]:
+    """First step and count of each chunk."""
+    group, name = metric
+    in_run = (point_chunks.c.series == series.c.id) & (point_chunks.c.day >= runs.c.first_day)
+    chunks = (
+        select(point_chunks.c.first_step, point_chunks.c.count)
+        .select_from(series.join(runs, runs.c.id == series.c.run).join(point_chunks, in_run))
+        .where(series.c.trial == trial, series.c.group == group, series.c.name == name)
+        .order_by(point_chunks.c.first_step)
+    )
+    return [(first, count) for first, count in await connection.execute(chunks)]
+
+
+def _wanted(experiment: UUID, group: str | None, names: Sequence[str]) -> list[ColumnElement[bool]]:
+    return [series.c.experiment == experiment, series.c.count > 0, *Which(group, names).conditions]
+
+
+def _by_metric(row: Row[Any]) -> Counter[Metric]:
     """How many points a trial has of each metric, all runs together."""
     found: Counter[Metric] = Counter()
-    for group, name, count in zip(row["groups"], row["names"], row["counts"], strict=True):
+    for group, name, count in zip(row.groups, row.names, row.counts, strict=True):
         found[group, name] += count
     return found
 
@@ -88,31 +129,5 @@ def _rows(curve: Curve, number: int) -> Rows:
     return Rows(number, curve.group, curve.name, curve.runs, curve.steps, curve.times_ms, curve.values)
 
 
-_WANTED = """
-FROM registry.series s
-WHERE s.experiment = $1 AND s.count > 0 AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
-"""
-_COUNT = f"SELECT coalesce(sum(s.count), 0) AS points, coalesce(max(s.id), 0) AS newest {_WANTED}"
-_BY_TRIAL = f"""
-SELECT c.trial, t.number, c.points, c.groups, c.names, c.counts
-FROM (
-    SELECT s.trial, sum(s.count)::bigint AS points, array_agg(s."group") AS groups, array_agg(s.name) AS names,
-           array_agg(s.count) AS counts
-    {_WANTED} GROUP BY s.trial
-) c
-JOIN registry.trials t ON t.id = c.trial AND t.number IS NOT NULL
-ORDER BY t.number
-"""
-_STANDING = """
-SELECT count(*) AS trials, coalesce(sum(t.wanted_version + t.changed_version), 0)::bigint AS changes,
-       (SELECT coalesce(sum(count), 0)::bigint FROM registry.series WHERE experiment = $1) AS points,
-       (SELECT coalesce(max(id), 0) FROM registry.series WHERE experiment = $1) AS newest
-FROM registry.trials t WHERE t.experiment = $1
-"""
-_CHUNKS = """
-SELECT c.first_step, c.count FROM registry.series s
-JOIN registry.runs r ON r.id = s.run
-JOIN registry.point_chunks c ON c.series = s.id AND c.day >= r.first_day
-WHERE s.trial = $1 AND s."group" = $2 AND s.name = $3
-ORDER BY c.first_step
-"""
+_POINTS = cast(func.coalesce(func.sum(series.c.count), 0), BigInteger)
+_NEWEST = func.coalesce(func.max(series.c.id), 0)

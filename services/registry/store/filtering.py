@@ -1,128 +1,128 @@
-"""From the tree of a filter to SQL: fixed pieces, and whatever a user wrote as a bound parameter."""
+"""The SQL of a table's cells, of filters over them, and of what stands behind a row."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import assert_never
+from typing import Any as Anything, assert_never
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    DateTime,
+    Float,
+    Text,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.sql.expression import FromClause
+from sqlalchemy.types import TypeEngine
 
 from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat
 from services.registry.core.tables.filters import Filter, Order
+from services.registry.store.series import Metric as MetricKey
+from services.registry.store.tables import trials
+from shared.expressions.sql import COMPARE
 from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Value
 
 Cursor = Sequence[str | None]
 """The cells by which a row is ordered, as texts, its number last."""
 
-_FACTS = {
-    "number": "t.number",
-    "state": "t.state",
-    "invalid": "t.invalid",
-    "runs": "t.runs",
-    "created": "t.created_at",
-    "ended": "t.ended_at",
+FACTS: Mapping[str, ColumnElement[Anything]] = {
+    "number": trials.c.number,
+    "state": trials.c.state,
+    "invalid": trials.c.invalid,
+    "runs": trials.c.runs,
+    "created": trials.c.created_at,
+    "ended": trials.c.ended_at,
 }
-_FACT_TYPES = {
-    "number": "int",
-    "state": "text",
-    "invalid": "boolean",
-    "runs": "int",
-    "created": "timestamptz",
-    "ended": "timestamptz",
+_JSON_KINDS: Mapping[type[Value], str] = {bool: "boolean", float: "number", str: "string"}
+_TYPES: Mapping[type[Value], TypeEngine[Anything]] = {
+    bool: Boolean(),
+    float: Float(),
+    str: Text(),
+    datetime: DateTime(timezone=True),
 }
-_JSON_TYPES: dict[type[Value], str] = {bool: "boolean", float: "number", str: "string"}
-_CASTS: dict[type[Value], str] = {bool: "boolean", float: "float8", str: "text", datetime: "timestamptz"}
+_NAN = literal(float("nan"), Float)
 
 
-class Statement:
-    """Collects the parameters of one statement, and the metrics that it has to join."""
+def stat_of(metric: Metric, smaller_is_better: bool) -> Stat:
+    """What the best of a metric is, by its direction; else what is asked of it."""
+    if metric.stat is Stat.BEST:
+        return Stat.MIN if smaller_is_better else Stat.MAX
+    return metric.stat
 
-    def __init__(self, smaller_is_better: bool) -> None:
-        self.arguments: list[object] = []
-        self.metrics: dict[tuple[str, str], set[str]] = {}
-        """What is asked of which metric; the place of each names its table."""
+
+class Cells:
+    """The cells of a table of trials that is joined to its metrics, each with a column for every stat that is asked of it."""
+
+    def __init__(self, metrics: Mapping[MetricKey, FromClause], smaller_is_better: bool) -> None:
+        self._metrics = metrics
         self._smaller_is_better = smaller_is_better
 
-    def bind(self, value: object, cast: str) -> str:
-        """Return the placeholder of a value."""
-        self.arguments.append(value)
-        return f"${len(self.arguments)}::{cast}"
-
-    def cell(self, column: Column) -> str:
+    def of(self, column: Column) -> ColumnElement[Anything]:
         """Return the SQL of a column's cell; NULL where it is absent, a metric without a number too."""
         match column:
             case Fact(name):
-                return _FACTS[name]
+                return FACTS[name]
             case Hyperparameter(path):
-                return f"nullif(t.hyperparameters #> {self.bind(list(path), 'text[]')}, 'null'::jsonb)"
+                found = trials.c.hyperparameters[path]
+                return func.nullif(found, literal(JSONB.NULL, JSONB), type_=JSONB)
             case Metric():
-                self.metrics.setdefault(column.key, set()).add(self._stat(column.stat))
-                place = list(self.metrics).index(column.key)
-                return f"nullif(m{place}.{self._stat(column.stat)}, 'NaN')"
+                stat = stat_of(column, self._smaller_is_better)
+                return func.nullif(self._metrics[column.key].c[stat], _NAN, type_=Float)
         assert_never(column)
 
-    def condition(self, filter_: Filter) -> str:
+    def condition(self, filter_: Filter) -> ColumnElement[bool]:
         """Return the SQL of a filter; it is true or false, never unknown."""
         match filter_:
             case All(of):
-                return "(" + " AND ".join(map(self.condition, of)) + ")"
+                return and_(*map(self.condition, of))
             case Any(of):
-                return "(" + " OR ".join(map(self.condition, of)) + ")"
+                return or_(*map(self.condition, of))
             case Not(of_one):
-                return f"(NOT {self.condition(of_one)})"
+                return not_(self.condition(of_one))
             case Absent(column):
-                return f"({self.cell(column)} IS NULL)"
+                return self.of(column).is_(None)
             case Contains(column, text):
-                return f"coalesce(strpos({self._text(column)}, {self.bind(text, 'text')}) > 0, false)"
+                return func.coalesce(func.strpos(self._text(column), text) > 0, false())
             case Comparison(column, operator, value):
-                return self._compared(column, "<>" if operator == "!=" else operator, value)
+                return func.coalesce(self._compared(column, COMPARE[operator], value), false())
         assert_never(filter_)
 
-    def after(self, orders: Sequence[Order], cursor: Cursor) -> str:
+    def behind(self, orders: Sequence[Order], cursor: Cursor) -> ColumnElement[bool]:
         """Return the condition of standing behind a row; absent cells are last, ties by number."""
         *cells, number = cursor
-        ways, equal = [], []
+        ways: list[ColumnElement[bool]] = []
+        equal: list[ColumnElement[bool]] = []
         for order, at in zip(orders, cells, strict=True):
-            cell, cast = self.cell(order.column), sql_type(order.column)
+            cell = self.of(order.column)
             if at is None:
-                equal.append(f"{cell} IS NULL")
+                equal.append(cell.is_(None))
                 continue
-            bound = f"{self.bind(at, 'text')}::{cast}"
-            sign = "<" if order.is_descending else ">"
-            ways.append(_joined([*equal, f"({cell} {sign} {bound} OR {cell} IS NULL)"]))
-            equal.append(f"{cell} = {bound}")
-        ways.append(_joined([*equal, f"t.number > {self.bind(number, 'text')}::int"]))
-        return "(" + " OR ".join(ways) + ")"
+            bound = cast(literal(at, Text), cell.type)
+            is_behind = cell < bound if order.is_descending else cell > bound
+            ways.append(and_(*equal, or_(is_behind, cell.is_(None))))
+            equal.append(cell == bound)
+        behind_number = trials.c.number > cast(literal(number, Text), trials.c.number.type)
+        return or_(*ways, and_(*equal, behind_number))
 
-    def _compared(self, column: Column, operator: str, value: Value) -> str:
-        cell = self.cell(column)
+    def _compared(
+        self, column: Column, compare: Callable[..., ColumnElement[bool]], value: Value
+    ) -> ColumnElement[bool]:
+        cell = self.of(column)
         if isinstance(column, Hyperparameter):
-            kind = _JSON_TYPES[type(value)]
-            bound = self.bind(json.dumps(value), "jsonb")
-            return f"coalesce(jsonb_typeof({cell}) = '{kind}' AND {cell} {operator} {bound}, false)"
-        return f"coalesce({cell} {operator} {self.bind(value, _CASTS[type(value)])}, false)"
+            is_of_kind = func.jsonb_typeof(cell) == _JSON_KINDS[type(value)]
+            return and_(is_of_kind, compare(cell, literal(value, JSONB)))
+        return compare(cell, literal(value, _TYPES[type(value)]))
 
-    def _text(self, column: Column) -> str:
-        cell = self.cell(column)
+    def _text(self, column: Column) -> ColumnElement[Anything]:
+        cell = self.of(column)
         if isinstance(column, Hyperparameter):
-            return f"CASE WHEN jsonb_typeof({cell}) = 'string' THEN {cell} #>> '{{}}' END"
+            return case((func.jsonb_typeof(cell) == "string", cell[()].astext))
         return cell
-
-    def _stat(self, stat: Stat) -> str:
-        if stat is Stat.BEST:
-            return "min" if self._smaller_is_better else "max"
-        return stat.value
-
-
-def sql_type(column: Column) -> str:
-    """The type of a column's cells in Postgres."""
-    match column:
-        case Fact(name):
-            return _FACT_TYPES[name]
-        case Hyperparameter():
-            return "jsonb"
-        case Metric():
-            return "float8"
-    assert_never(column)
-
-
-def _joined(conditions: Iterable[str]) -> str:
-    return "(" + " AND ".join(conditions) + ")"

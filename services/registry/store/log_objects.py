@@ -3,16 +3,44 @@
 An object counts once its row is `kept`; in the same transaction its lines leave the chunks, so that each line is in one place.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from services.registry.core.logs.grams import slice_of
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Row,
+    ScalarSelect,
+    Text,
+    Update,
+    and_,
+    any_,
+    case,
+    cast,
+    column,
+    delete,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.core.logs.grams import slice_of, slices_with
 from services.registry.core.logs.lines import Layout, Packed
-from services.registry.core.logs.matching import Matcher
-from services.registry.store.retention import LOG_DAYS, RULES
-from shared.driver import Driver
+from services.registry.core.logs.matching import Matcher, Wanted
+from services.registry.store.arrays import among, rows_given
+from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
+from services.registry.store.retention import LOG_DAYS, with_rules
+from services.registry.store.tables import experiments, trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +72,20 @@ class StoredObject:
     slices: int | None = None
     """Where in it a search may find what it looks for, as bits (`grams`), `of_slices` of them; None: anywhere."""
     of_slices: int = 1
+    layout: Layout | None = None
+    """Where its parts lie; None: not known, it is read whole."""
 
     @property
     def following(self) -> int:
         """The number behind its last line."""
         return self.first + self.lines
 
-    layout: Layout | None = None
-    """Where its parts lie; None: not known, it is read whole."""
-
-    def parts_with(self, begin: int, end: int) -> list[int]:
-        """Those of its `end` parts, from one on, in which what is looked for may be."""
+    def parts_behind(self, after: int, part_lines: int, parts: int) -> list[int]:
+        """Those of its parts, each of so many lines, in which what is looked for behind a line may be."""
+        behind = range(max(0, after + 1 - self.first) // part_lines, parts)
         if self.slices is None:
-            return list(range(begin, end))
-        return [part for part in range(begin, end) if self.slices >> slice_of(part, end, self.of_slices) & 1]
+            return list(behind)
+        return [part for part in behind if self.slices >> slice_of(part, parts, self.of_slices) & 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,197 +108,235 @@ class Place:
     line: int
 
 
-async def load_due(driver: Driver, letters: int, rest: int, over_since: datetime, limit: int) -> list[Due]:
+async def load_due(
+    connection: AsyncConnection, letters: int, rest: int, over_since: datetime, limit: int
+) -> list[Due]:
     """Return trials with so much text in chunks, and those that were over by then with `rest` of it."""
-    rows = await driver.fetch(_DUE, letters, rest, over_since, limit)
-    return [Due(row["tenant"], row["trial"], row["packed"]) for row in rows]
+    heads = log_heads.c
+    is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
+    due = (
+        select(heads.tenant, heads.trial, heads.packed)
+        .select_from(log_heads.outerjoin(trials, is_over))
+        .where((heads.letters >= letters) | (heads.letters >= rest) & trials.c.id.is_not(None))
+        .order_by(heads.letters.desc())
+        .limit(limit)
+    )
+    return [Due(*row) for row in await connection.execute(due)]
 
 
-async def begin_attempt(driver: Driver, attempt: Attempt, now: datetime) -> bool:
+async def begin_attempt(connection: AsyncConnection, attempt: Attempt, now: datetime) -> bool:
     """Write the intent down; False where another attempt is under way."""
     due = attempt.due
-    return bool(await driver.fetch(_BEGIN, attempt.id, due.tenant, due.trial, due.packed, now))
+    made = insert(log_objects).values(
+        id=attempt.id, tenant=due.tenant, trial=due.trial, first=due.packed, created_at=now
+    )
+    made = made.on_conflict_do_nothing()
+    return (await connection.execute(made.returning(log_objects.c.id))).first() is not None
 
 
-async def finish_attempt(driver: Driver, attempt: Attempt, packed: Packed) -> None:
+async def finish_attempt(connection: AsyncConnection, attempt: Attempt, packed: Packed) -> None:
     """Let the object count in place of the chunks. Raises LookupError where the attempt does not stand any more: roll back."""
     trial, first = attempt.due.trial, attempt.due.packed
     content, grams = packed.about, packed.grams
     following = first + content.lines
-    passed = await driver.fetch(_PASS, trial, first, following, content.text_bytes)
-    kept = passed and await driver.fetch(
-        _KEEP, attempt.id, content.lines, len(packed.content), content.text_bytes, content.since_ms, content.until_ms,
-        content.runs, content.ranks, content.levels, grams.bits, grams.slices, grams.filter,
-        packed.layout.part_lines, packed.layout.offsets,
-    )  # fmt: skip
-    if not kept:
-        raise LookupError(attempt.id)
-    await driver.fetch(_DROP_CHUNKS, trial, first, following)
-
-
-async def skip_lines(driver: Driver, due: Due, following: int | None) -> None:
-    """Begin behind lines that are gone; where nothing is left (None), at the trial's next line."""
-    await driver.fetch(_SKIP, due.trial, due.packed, following)
-
-
-async def give_up(driver: Driver, attempt: UUID) -> None:
-    """Let an object go that does not count."""
-    await driver.fetch(
-        "UPDATE registry.log_objects SET state = 'deleting' WHERE id = $1 AND state = 'writing'", attempt
+    heads = log_heads.c
+    left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
+    passed = _passing(attempt.due).values(packed=following, letters=left)
+    kept = (
+        update(log_objects)
+        .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
+        .values(
+            state="kept",
+            lines=content.lines,
+            size_bytes=len(packed.content),
+            text_bytes=content.text_bytes,
+            since_ms=content.since_ms,
+            until_ms=content.until_ms,
+            runs=content.runs,
+            ranks=content.ranks,
+            levels=content.levels,
+            part_bits=grams.bits,
+            part_slices=grams.slices,
+            part_grams=grams.filter,
+            part_lines=packed.layout.part_lines,
+            part_offsets=packed.layout.offsets,
+        )
     )
+    for change in (passed, kept):
+        if not (await connection.execute(change)).rowcount:
+            raise LookupError(attempt.id)
+    chunks = log_chunks.c
+    gone = delete(log_chunks).where(chunks.trial == trial, chunks.first >= first, chunks.first < following)
+    await connection.execute(gone)
+
+
+async def skip_lines(connection: AsyncConnection, due: Due, following: int | None) -> None:
+    """Begin behind lines that are gone; where nothing is left (None), at the trial's next line."""
+    if following is None:
+        await connection.execute(_passing(due).values(packed=log_heads.c.next, letters=0))
+    else:
+        await connection.execute(_passing(due).values(packed=following))
+
+
+async def give_up(connection: AsyncConnection, attempt: UUID) -> None:
+    """Let an object go that does not count."""
+    objects = log_objects.c
+    unkept = update(log_objects).where(objects.id == attempt, objects.state == "writing")
+    await connection.execute(unkept.values(state="deleting"))
 
 
 async def let_go(
-    driver: Driver, now: datetime, attempt_for: timedelta, older_than: datetime | None, limit: int
+    connection: AsyncConnection,
+    now: datetime,
+    attempt_for: timedelta,
+    older_than: datetime | None,
+    limit: int,
 ) -> list[StoredObject]:
     """Write down which objects go: attempts that took too long, and lines that are all older than that; return all that are to go."""
-    before_ms = None if older_than is None else int(older_than.timestamp() * 1000)
-    await driver.fetch(_LET_GO, now - attempt_for, before_ms)
-    rows = await driver.fetch(_GOING, limit)
-    return [_object(row) for row in rows]
+    objects = log_objects.c
+    is_going = (objects.state == "writing") & (objects.created_at < now - attempt_for)
+    if older_than is not None:
+        is_going |= (objects.state == "kept") & (objects.until_ms < int(older_than.timestamp() * 1000))
+    await connection.execute(update(log_objects).where(is_going).values(state="deleting"))
+    going = select(objects.id, objects.tenant, objects.trial, objects.first, objects.lines)
+    rows = await connection.execute(going.where(objects.state == "deleting").limit(limit))
+    return [StoredObject(*row) for row in rows]
 
 
-async def let_go_by_rules(driver: Driver, now: datetime) -> None:
+async def let_go_by_rules(connection: AsyncConnection, now: datetime) -> None:
     """Write down that objects go whose lines are all older than experiment, workspace or tenant keep them."""
-    await driver.fetch(_LET_GO_BY_RULES, int(now.timestamp() * 1000))
-
-
-async def load_kept(driver: Driver, objects: Sequence[UUID]) -> frozenset[UUID]:
-    """Return those that still count."""
-    rows = await driver.fetch(
-        "SELECT id FROM registry.log_objects WHERE id = ANY($1::uuid[]) AND state = 'kept'", list(objects)
+    aged = log_objects.alias("aged")
+    of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
+        experiments, experiments.c.id == trials.c.experiment
     )
-    return frozenset(row["id"] for row in rows)
+    oldest_ms = literal(int(now.timestamp() * 1000), BigInteger) - _DAY_MS * cast(LOG_DAYS, BigInteger)
+    outdated = (
+        select(aged.c.id)
+        .select_from(with_rules(of_experiment, aged.c.tenant))
+        .where(aged.c.state == "kept", aged.c.until_ms < oldest_ms)
+    )
+    going = update(log_objects).where(log_objects.c.state == "kept", log_objects.c.id.in_(outdated))
+    await connection.execute(going.values(state="deleting"))
 
 
-async def save_gone(driver: Driver, objects: Sequence[UUID]) -> None:
+async def save_gone(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
     """Forget objects that were deleted."""
-    await driver.fetch(
-        "DELETE FROM registry.log_objects WHERE id = ANY($1::uuid[]) AND state = 'deleting'", list(objects)
-    )
+    gone = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
+    await connection.execute(gone)
 
 
-async def load_logs(driver: Driver, after: Mapping[UUID, int], matcher: Matcher) -> list[TrialLog]:
+async def drop_unshared_filters(connection: AsyncConnection) -> None:
+    """Delete filters whose objects are all gone."""
+    objects = select(log_objects.c.id).where(log_objects.c.shared_filter == log_filters.c.id)
+    await connection.execute(delete(log_filters).where(~objects.exists()))
+
+
+async def load_logs(
+    connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
+) -> list[TrialLog]:
     """Return where the lines of trials are behind those given, in the order of the trials; objects that cannot match are left out."""
-    wanted = matcher.wanted
-    rows = await driver.fetch(
-        _LOGS, list(after), list(after.values()), wanted.run, wanted.rank, wanted.levels and list(wanted.levels),
-        wanted.since_ms, wanted.until_ms, matcher.hashes, matcher.words,
-    )  # fmt: skip
+    given = rows_given([log_heads.c.trial, column("line", BigInteger)], after.items(), numbered="place")
+    heads, objects = log_heads.c, log_objects.c
+    joined = (
+        given.join(log_heads, heads.trial == given.c.trial)
+        .outerjoin(
+            log_objects,
+            and_(
+                objects.trial == heads.trial,
+                objects.first + objects.lines > given.c.line + 1,
+                *_conditions(matcher.wanted),
+            ),
+        )
+        .outerjoin(log_filters, log_filters.c.id == objects.shared_filter)
+    )
+    of_object = (objects.id, objects.tenant, objects.first, objects.lines, objects.shared_filter)
+    of_parts = (objects.part_lines, objects.part_offsets, objects.part_bits, objects.part_slices)
+    logs = (
+        select(heads.trial, heads.next, heads.packed, *of_object, *of_parts)
+        .add_columns(_filter_places(matcher.hashes).label("places"))
+        .select_from(joined)
+        .order_by(given.c.place, objects.first)
+    )
     found: dict[UUID, TrialLog] = {}
-    objects: dict[UUID, list[StoredObject]] = {}
-    for row in rows:
-        found[row["trial"]] = TrialLog(row["trial"], row["next"], row["packed"], ())
-        if row["id"] is not None:
-            objects.setdefault(row["trial"], []).append(_object(row))
-    return [
-        TrialLog(one.trial, one.next, one.packed, tuple(objects.get(one.trial, ()))) for one in found.values()
-    ]
+    parts: dict[UUID, list[StoredObject]] = defaultdict(list)
+    for row in await connection.execute(logs):
+        found[row.trial] = TrialLog(row.trial, row.next, row.packed, ())
+        if row.id is not None and (stored := _object(row, matcher.hashes)).slices != 0:
+            parts[row.trial].append(stored)
+    return [replace(one, objects=tuple(parts[one.trial])) for one in found.values()]
 
 
 async def load_places(
-    driver: Driver,
-    experiments: Sequence[UUID] | None,
-    trials: Sequence[UUID] | None,
+    connection: AsyncConnection,
+    of_experiments: Sequence[UUID] | None,
+    of_trials: Sequence[UUID] | None,
     begin: Place | None,
     limit: int,
 ) -> list[Place]:
     """Return the beginnings of the next logs, `begin`'s own first: newer experiments first, then by the trial's number."""
-    at = (begin.experiment, begin.number, begin.trial) if begin else (None, None, None)
-    rows = await driver.fetch(
-        _PLACES, None if experiments is None else list(experiments), None if trials is None else list(trials), *at, limit
-    )  # fmt: skip
-    return [Place(row["experiment"], row["number"], row["id"], 0) for row in rows]
+    number = func.coalesce(trials.c.number, 0)
+    places = select(trials.c.experiment, number, trials.c.id).join(
+        log_heads, log_heads.c.trial == trials.c.id
+    )
+    if of_experiments is not None:
+        places = places.where(among(trials.c.experiment, of_experiments))
+    if of_trials is not None:
+        places = places.where(among(trials.c.id, of_trials))
+    if begin is not None:
+        is_behind = tuple_(number, trials.c.id) >= (begin.number, begin.trial)
+        places = places.where(
+            (trials.c.experiment < begin.experiment) | (trials.c.experiment == begin.experiment) & is_behind
+        )
+    ordered = places.order_by(trials.c.experiment.desc(), number, trials.c.id).limit(limit)
+    return [Place(*row, 0) for row in await connection.execute(ordered)]
 
 
-def _object(row: Mapping[str, object]) -> StoredObject:
-    offsets = row.get("part_offsets")
-    layout = Layout(row["part_lines"], tuple(offsets)) if offsets else None  # type: ignore[arg-type]
-    found = row.get("found")
-    slices = None if found is None else found & _ALL_SLICES  # type: ignore[operator]
-    return StoredObject(
-        row["id"], row["tenant"], row["trial"], row["first"], row["lines"],  # type: ignore[arg-type]
-        slices, row.get("of_slices") or 1, layout,  # type: ignore[arg-type]
-    )  # fmt: skip
+def _passing(due: Due) -> Update:
+    """The head of a trial, unless another attempt has moved it meanwhile."""
+    return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
 
 
-_ALL_SLICES = 2**64 - 1
-_DUE = """
-SELECT h.tenant, h.trial, h.packed FROM registry.log_heads h
-LEFT JOIN registry.trials t ON t.id = h.trial AND t.is_final AND t.final_at < $3
-WHERE h.letters >= $1 OR (h.letters >= $2 AND t.id IS NOT NULL)
-ORDER BY h.letters DESC LIMIT $4
-"""
-_BEGIN = """
-INSERT INTO registry.log_objects (id, tenant, trial, first, created_at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING RETURNING id
-"""
-_PASS = """
-UPDATE registry.log_heads SET packed = $3, letters = CASE WHEN $3 = next THEN 0 ELSE greatest(0, letters - $4) END
-WHERE trial = $1 AND packed = $2 RETURNING trial
-"""
-_KEEP = """
-UPDATE registry.log_objects SET state = 'kept', lines = $2, size_bytes = $3, text_bytes = $4, since_ms = $5,
-    until_ms = $6, runs = $7, ranks = $8, levels = $9, part_bits = $10, part_slices = $11, part_grams = $12,
-    part_lines = $13, part_offsets = $14, has_words = true
-WHERE id = $1 AND state = 'writing' RETURNING id
-"""
-_DROP_CHUNKS = "DELETE FROM registry.log_chunks WHERE trial = $1 AND first >= $2 AND first < $3"
-_SKIP = """
-UPDATE registry.log_heads SET packed = coalesce($3, next), letters = CASE WHEN $3 IS NULL THEN 0 ELSE letters END
-WHERE trial = $1 AND packed = $2
-"""
-_LET_GO = """
-UPDATE registry.log_objects SET state = 'deleting'
-WHERE (state = 'writing' AND created_at < $1) OR (state = 'kept' AND until_ms < $2)
-"""
-_LET_GO_BY_RULES = f"""
-UPDATE registry.log_objects SET state = 'deleting'
-WHERE state = 'kept' AND id IN (
-    SELECT o.id FROM registry.log_objects o
-    LEFT JOIN registry.trials tr ON tr.id = o.trial
-    LEFT JOIN registry.experiments e ON e.id = tr.experiment
-    {RULES.format(tenant="o.tenant", workspace="e.workspace")}
-    WHERE o.state = 'kept' AND o.until_ms < $1::bigint - 86_400_000 * {LOG_DAYS}::bigint)
-"""
-_GOING = "SELECT id, tenant, trial, first, lines FROM registry.log_objects WHERE state = 'deleting' LIMIT $1"
-_LOGS = """
-WITH heads AS (
-    SELECT w.place, w.line, h.trial, h.next, h.packed
-    FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
-    JOIN registry.log_heads h ON h.trial = w.trial
-), near AS (
-    SELECT o.*, coalesce(o.part_slices, o.slices) AS of_slices FROM heads h
-    JOIN registry.log_objects o ON o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > h.line + 1
-        AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))
-        AND ($5::text[] IS NULL OR $5 && o.levels)
-        AND ($6::bigint IS NULL OR o.until_ms >= $6) AND ($7::bigint IS NULL OR o.since_ms < $7)
-), shared AS (
-    SELECT f.id, bit_and(('x' || encode(substr(f.grams, (hash >> (32 - f.bits))::int * f.width + 1, f.width), 'hex'))::varbit) AS bits
-    FROM registry.log_filters f, unnest($9::bigint[] || $8::bigint[]) AS hash
-    WHERE f.id IN (SELECT n.shared_filter FROM near n) GROUP BY f.id
-), looked AS (
-    SELECT n.*, coalesce(own.found, lpad(substring(s.bits FROM n.shared_from * 8 + 1 FOR greatest(8, n.of_slices))::text, 64, '0')::bit(64)::bigint) AS found
-    FROM near n LEFT JOIN shared s ON s.id = n.shared_filter, LATERAL (
-        SELECT coalesce(n.part_grams, n.sliced_grams) AS grams, coalesce(n.part_bits, n.slice_bits) AS bits
-    ) AS f, LATERAL (
-        SELECT bit_and(CASE WHEN n.of_slices > 8
-            THEN ('x' || lpad(encode(substr(f.grams, (bit >> 3) + 1, n.of_slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
-            ELSE (get_byte(substr(f.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.of_slices) - 1))::bigint END) AS found
-        FROM unnest(CASE WHEN n.has_words THEN $9::bigint[] || $8::bigint[] ELSE $8::bigint[] END) AS hash,
-            LATERAL (SELECT (hash >> (32 - f.bits))::int * n.of_slices AS bit) AS b
-        WHERE f.grams IS NOT NULL
-    ) AS own
-)
-SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, o.found, o.of_slices
-FROM heads h LEFT JOIN looked o ON o.trial = h.trial AND o.found IS DISTINCT FROM 0
-ORDER BY h.place, o.first
-"""
-_PLACES = """
-SELECT t.experiment, coalesce(t.number, 0) AS number, t.id FROM registry.log_heads h
-JOIN registry.trials t ON t.id = h.trial
-WHERE ($1::uuid[] IS NULL OR t.experiment = ANY($1)) AND ($2::uuid[] IS NULL OR t.id = ANY($2))
-    AND ($3::uuid IS NULL OR t.experiment < $3
-        OR (t.experiment = $3 AND (coalesce(t.number, 0), t.id) >= ($4::int, $5::uuid)))
-ORDER BY t.experiment DESC, coalesce(t.number, 0), t.id LIMIT $6
-"""
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    """Which objects may have lines that are wanted."""
+    objects = log_objects.c
+    conditions = [objects.state == "kept"]
+    if wanted.run is not None:
+        conditions.append(literal(wanted.run, BigInteger) == any_(objects.runs))
+    if wanted.rank is not None:
+        conditions.append(literal(wanted.rank, BigInteger) == any_(objects.ranks))
+    if wanted.levels is not None:
+        conditions.append(objects.levels.overlap(literal(list(wanted.levels), ARRAY(Text))))
+    if wanted.since_ms is not None:
+        conditions.append(objects.until_ms >= wanted.since_ms)
+    if wanted.until_ms is not None:
+        conditions.append(objects.since_ms < wanted.until_ms)
+    return conditions
+
+
+def _filter_places(hashes: Sequence[int]) -> ScalarSelect[Any]:
+    """The bytes of an object's filter at each hash's place: of its own, or of one that it shares with others, as it did before."""
+    objects, shared = log_objects.c, log_filters.c
+    asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
+    place = asked.c.hash.bitwise_rshift(32 - objects.part_bits)
+    own = (place * objects.part_slices).bitwise_rshift(literal(3, Integer))
+    begin = case((shared.id.is_(None), own), else_=place * shared.width + objects.shared_from)
+    filter_ = func.coalesce(objects.part_grams, shared.grams)
+    width = func.greatest(1, objects.part_slices.bitwise_rshift(3))
+    found = func.substr(filter_, cast(begin, Integer) + 1, width)
+    places = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
+    return select(places).correlate(log_objects, log_filters).scalar_subquery()
+
+
+def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
+    layout = Layout(row.part_lines, tuple(row.part_offsets)) if row.part_offsets else None
+    stored = StoredObject(row.id, row.tenant, row.trial, row.first, row.lines, layout=layout)
+    if (
+        not row.places or row.places[0] is None
+    ):  # nothing is asked, or it is from before there were such filters
+        return stored
+    shape, shares = (row.part_bits, row.part_slices), row.shared_filter is not None
+    slices = slices_with(hashes, row.places, *shape, has_own_bytes=shares)
+    return replace(stored, slices=slices, of_slices=row.part_slices)
+
+
+_DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 """Log lines as they arrive: compressed chunks, numbered without gaps through a trial in the order of their commits.
 
-Older ones lie in the object store (`log_objects`).
+Older ones lie in the object store (`log_objects`). Hot path on the raw driver: `save_chunks`, in the transaction that stores reports.
 """
 
 import zlib
@@ -10,9 +10,13 @@ from datetime import date
 from uuid import UUID
 
 import orjson
+from sqlalchemy import Date, delete, func, literal, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.logs.lines import Line, Row
-from services.registry.store.retention import LOG_DAYS, RULES
+from services.registry.store.report_tables import log_chunks, log_heads
+from services.registry.store.retention import LOG_DAYS, with_rules
+from services.registry.store.tables import experiments, trials
 from shared.driver import Driver
 
 CHUNK_LINES = 10_000
@@ -85,24 +89,48 @@ async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[
     return after
 
 
-async def load_head(driver: Driver, trial: UUID) -> int:
+async def load_head(connection: AsyncConnection, trial: UUID) -> int:
     """Return the number that the trial's next line will get."""
-    rows = await driver.fetch("SELECT next FROM registry.log_heads WHERE trial = $1", trial)
-    return rows[0]["next"] if rows else 1
+    head: int | None = await connection.scalar(select(log_heads.c.next).where(log_heads.c.trial == trial))
+    return head or 1
 
 
-async def load_chunks(driver: Driver, trial: UUID, after: int, lines: int) -> list[StoredChunk]:
+async def load_chunks(connection: AsyncConnection, trial: UUID, after: int, lines: int) -> list[StoredChunk]:
     """Return chunks with lines numbered above `after`, in order: as many as hold about so many of them.
 
     Lines may be missing where they lie in the object store meanwhile, or are gone.
     """
-    rows = await driver.fetch(_PAGE, trial, after, min(lines, MOST_CHUNKS), CHUNK_LINES, lines)
-    return [StoredChunk(row["first"], row["lines"], row["run_number"], row["body"]) for row in rows]
+    columns = log_chunks.c
+    found = (
+        select(columns.first, columns.lines, columns.run_number, columns.body)
+        .where(columns.trial == trial, columns.first > after - CHUNK_LINES)
+        .where(columns.first + columns.lines > after + 1)
+        .order_by(columns.first)
+        .limit(min(lines, MOST_CHUNKS))
+        .subquery()
+    )
+    before = func.sum(found.c.lines).over(order_by=found.c.first) - found.c.lines
+    counted = select(found, before.label("before")).subquery()
+    page = select(*(counted.c[name] for name in StoredChunk.__dataclass_fields__))
+    rows = await connection.execute(page.where(counted.c.before < lines).order_by(counted.c.first))
+    return [StoredChunk(*row) for row in rows]
 
 
-async def delete_outdated(driver: Driver, today: date, most: int) -> int:
+async def delete_outdated(connection: AsyncConnection, today: date, most: int) -> int:
     """Delete at most `most` chunks that came longer ago than experiment, workspace or tenant keep lines; returns how many."""
-    return len(await driver.fetch(_DELETE_OUTDATED, today, most))
+    chunks, aged = log_chunks.c, log_chunks.alias("aged")
+    of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
+        experiments, experiments.c.id == trials.c.experiment
+    )
+    outdated = (
+        select(aged.c.day, aged.c.trial, aged.c.first)
+        .select_from(with_rules(of_experiment, aged.c.tenant))
+        .where(aged.c.day < literal(today, Date) - LOG_DAYS)
+        .limit(most)
+        .subquery()
+    )
+    gone = delete(log_chunks).where(*(chunks[name] == outdated.c[name] for name in ("day", "trial", "first")))
+    return (await connection.execute(gone)).rowcount
 
 
 def _pack(lines: Sequence[Line]) -> bytes:
@@ -120,22 +148,4 @@ _CHUNKS = """
 INSERT INTO registry.log_chunks (day, tenant, trial, first, lines, run_number, body)
 SELECT $1::date, $2::uuid, c.*
 FROM unnest($3::uuid[], $4::bigint[], $5::int[], $6::int[], $7::bytea[]) AS c
-"""
-_PAGE = """
-SELECT first, lines, run_number, body FROM (
-    SELECT first, lines, run_number, body, sum(lines) OVER (ORDER BY first) - lines AS before FROM (
-        SELECT first, lines, run_number, body FROM registry.log_chunks
-        WHERE trial = $1 AND first > $2::bigint - $4::bigint AND first + lines > $2::bigint + 1 ORDER BY first LIMIT $3
-    ) AS found
-) AS counted WHERE before < $5::bigint ORDER BY first
-"""
-_DELETE_OUTDATED = f"""
-DELETE FROM registry.log_chunks c USING (
-    SELECT c.day, c.trial, c.first FROM registry.log_chunks c
-    LEFT JOIN registry.trials tr ON tr.id = c.trial
-    LEFT JOIN registry.experiments e ON e.id = tr.experiment
-    {RULES.format(tenant="c.tenant", workspace="e.workspace")}
-    WHERE c.day < $1::date - {LOG_DAYS} LIMIT $2
-) AS old
-WHERE c.day = old.day AND c.trial = old.trial AND c.first = old.first RETURNING c.first
 """

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.registry.store.arrays import rows_given
 from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.errors import Rejected
 
@@ -68,8 +69,10 @@ async def _insert_files(connection: AsyncConnection, rows: Sequence[Mapping[str,
 
 async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:
     """Set where the files of a locked checkpoint lie."""
-    given = {"paths": [file.path for file in files], "keys": [file.key for file in files]}
-    await connection.execute(_SAVE_KEYS, {"checkpoint": checkpoint, **given})
+    columns = checkpoint_files.c
+    stored = rows_given([columns.path, columns.key], [(file.path, file.key) for file in files])
+    moved = update(checkpoint_files).where(columns.checkpoint == checkpoint, columns.path == stored.c.path)
+    await connection.execute(moved.values(key=stored.c.key))
 
 
 async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, list[File]]:
@@ -99,10 +102,3 @@ async def find_holding(connection: AsyncConnection, key: str) -> File | None:
         await connection.execute(select(checkpoint_files).where(checkpoint_files.c.key == key).limit(1))
     ).first()
     return File(row.path, row.worker, row.key, row.size_bytes, row.sha256) if row else None
-
-
-_SAVE_KEYS = text(
-    "UPDATE registry.checkpoint_files f SET key = n.key"
-    " FROM unnest(CAST(:paths AS text[]), CAST(:keys AS text[])) AS n(path, key)"
-    " WHERE f.checkpoint = :checkpoint AND f.path = n.path"
-)

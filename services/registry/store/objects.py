@@ -10,12 +10,14 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from sqlalchemy import case, delete, select, text, tuple_, update
+from sqlalchemy import FromClause, Select, case, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.registry.core.checkpoint import State
+from services.registry.store.arrays import among
 from services.registry.store.manifests import File
-from services.registry.store.tables import objects
+from services.registry.store.tables import checkpoint_files, checkpoints, objects
 
 Content = tuple[str, int]
 """SHA-256 in hex and size in bytes."""
@@ -93,8 +95,23 @@ async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
 
     A replica that knows of no uploads to where they stay (before decision 0117) commits them so, while others of a newer version sign for them.
     """
-    rows = await connection.execute(_ADOPT)
-    return {row.tenant: int(row.size_bytes) for row in rows}
+    files = checkpoint_files.c
+    unknown = (
+        select(files.key, files.tenant, files.sha256, files.size_bytes)
+        .distinct()
+        .join(checkpoints, (checkpoints.c.id == files.checkpoint) & (checkpoints.c.state == State.saved))
+        .where(~select(objects.c.key).where(objects.c.key == files.key).exists())
+    )
+    adopted = (
+        insert(objects)
+        .from_select(["key", "tenant", "sha256", "size_bytes"], unknown)
+        .on_conflict_do_nothing()
+        .returning(objects.c.tenant, objects.c.size_bytes)
+        .cte("adopted")
+    )
+    sizes = select(adopted.c.tenant, func.sum(adopted.c.size_bytes)).group_by(adopted.c.tenant)
+    rows = await connection.execute(sizes.order_by(adopted.c.tenant))
+    return {tenant: int(size_bytes) for tenant, size_bytes in rows}
 
 
 async def save_damaged(connection: AsyncConnection, keys: Sequence[str]) -> None:
@@ -106,14 +123,24 @@ async def ask_to_verify(
     connection: AsyncConnection, wanted: Sequence[UUID], now: datetime
 ) -> tuple[int, int]:
     """Have the objects of these checkpoints read before all others; return their number and bytes."""
-    row = (await connection.execute(_ASK, {"wanted": list(wanted), "now": now})).one()
-    return int(row.number), int(row.size_bytes)
+    keys = select(checkpoint_files.c.key).where(among(checkpoint_files.c.checkpoint, wanted))
+    asked = (
+        update(objects)
+        .where(objects.c.state == "kept", objects.c.key.in_(keys))
+        .values(asked_at=now)
+        .returning(objects.c.size_bytes)
+        .cte("asked")
+    )
+    return await _count(connection, asked)
 
 
 async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[int, int]:
     """Return number and bytes of what was asked for and not read yet, of the experiment's saved checkpoints."""
-    row = (await connection.execute(_WAITING, {"experiment": experiment})).one()
-    return int(row.number), int(row.size_bytes)
+    of_experiment = (checkpoints.c.experiment == experiment, checkpoints.c.state == State.saved)
+    waiting = select(objects.c.size_bytes).where(
+        objects.c.asked_at.is_not(None), objects.c.state == "kept", _HOLDING.where(*of_experiment).exists()
+    )
+    return await _count(connection, waiting.subquery())
 
 
 async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, datetime]:
@@ -121,23 +148,31 @@ async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> 
 
     One of which an object is still to be read because somebody asked is left out: what was known of it is in doubt.
     """
-    rows = await connection.execute(_VERIFIED, {"wanted": list(wanted)})
-    return {row.checkpoint: row.verified_at for row in rows if row.verified_at is not None}
+    checkpoint, verified = checkpoint_files.c.checkpoint, func.count(objects.c.verified_at) == func.count()
+    whole = (
+        select(checkpoint, func.min(objects.c.verified_at))
+        .select_from(checkpoint_files.outerjoin(objects, objects.c.key == checkpoint_files.c.key))
+        .where(among(checkpoint, wanted))
+        .group_by(checkpoint)
+        .having(verified, func.count(objects.c.asked_at) == 0)
+    )
+    return dict((await connection.execute(whole)).tuples().all())
 
 
 async def claim_asked(connection: AsyncConnection, now: datetime, until: datetime) -> Unread | None:
     """Take the object that was asked for first; nobody else takes it before `until`."""
-    row = (await connection.execute(_CLAIM_ASKED, {"now": now, "until": until})).first()
-    return Unread(*row) if row else None
+    asked = select(objects.c.key).where(objects.c.asked_at.is_not(None)).order_by(objects.c.asked_at)
+    return await _claim(connection, asked, now, until)
 
 
 async def claim_oldest(
     connection: AsyncConnection, now: datetime, read_before: datetime, until: datetime
 ) -> Unread | None:
     """Take the object that was not read for longest, if not since that time; nobody else takes it before `until`."""
-    given = {"now": now, "read_before": read_before, "until": until}
-    row = (await connection.execute(_CLAIM_OLDEST, given)).first()
-    return Unread(*row) if row else None
+    verified_at = objects.c.verified_at
+    is_due = verified_at.is_(None) | (verified_at < read_before)
+    oldest = select(objects.c.key).where(is_due).order_by(verified_at.nulls_first())
+    return await _claim(connection, oldest, now, until)
 
 
 async def save_verified(connection: AsyncConnection, key: str, now: datetime, since: datetime) -> None:
@@ -149,7 +184,10 @@ async def save_verified(connection: AsyncConnection, key: str, now: datetime, si
 
 async def save_released(connection: AsyncConnection, gone: Sequence[UUID], now: datetime) -> None:
     """The objects of deleted checkpoints are unused from now on, unless another one holds them."""
-    await connection.execute(_RELEASE, {"gone": list(gone), "now": now})
+    mine = checkpoint_files.alias("mine")
+    released = update(objects).where(among(mine.c.checkpoint, gone), mine.c.key == objects.c.key)
+    unused = released.where(objects.c.unused_since.is_(None), ~_IS_HELD)
+    await connection.execute(unused.values(unused_since=now))
 
 
 async def load_unused(connection: AsyncConnection, before: datetime, limit: int) -> list[Unused]:
@@ -168,7 +206,13 @@ async def let_go(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
     await connection.execute(
         select(objects.c.key).where(objects.c.key.in_(keys)).order_by(objects.c.key).with_for_update()
     )
-    return sorted(await connection.scalars(_LET_GO, {"keys": list(keys)}))
+    seen = update(objects).where(among(objects.c.key, keys))
+    changed = seen.values(
+        state=case((_IS_HELD, objects.c.state), else_="deleting"),
+        unused_since=case((_IS_HELD, None), else_=objects.c.unused_since),
+    )
+    rows = await connection.execute(changed.returning(objects.c.key, objects.c.state))
+    return sorted(key for key, state in rows if state == "deleting")
 
 
 async def save_gone(connection: AsyncConnection, keys: Sequence[str]) -> int:
@@ -182,52 +226,29 @@ async def load_shared(connection: AsyncConnection, keys: Sequence[str]) -> froze
     return frozenset(await connection.scalars(select(objects.c.key).where(objects.c.key.in_(keys))))
 
 
-_HELD = (
-    "EXISTS (SELECT 1 FROM registry.checkpoint_files f JOIN registry.checkpoints c ON c.id = f.checkpoint"
-    " WHERE f.key = o.key AND c.state <> 'deleted')"
+async def _count(connection: AsyncConnection, found: FromClause) -> tuple[int, int]:
+    """How many objects were found, and how many bytes they have."""
+    query = select(func.count(), func.coalesce(func.sum(found.c.size_bytes), 0)).select_from(found)
+    number, size_bytes = (await connection.execute(query)).one()
+    return number, int(size_bytes)
+
+
+async def _claim(
+    connection: AsyncConnection, due: Select[tuple[str]], now: datetime, until: datetime
+) -> Unread | None:
+    """Take the first that is due and not claimed."""
+    is_free = objects.c.claimed_until.is_(None) | (objects.c.claimed_until < now)
+    first = due.where(objects.c.state == "kept", is_free).limit(1).with_for_update(skip_locked=True)
+    claimed = update(objects).where(objects.c.key == first.correlate(None).scalar_subquery())
+    columns = objects.c.tenant, objects.c.key, objects.c.size_bytes, objects.c.sha256
+    row = (await connection.execute(claimed.values(claimed_until=until).returning(*columns))).first()
+    return Unread(*row) if row else None
+
+
+_HOLDING = (
+    select(checkpoint_files.c.key)
+    .join(checkpoints, checkpoints.c.id == checkpoint_files.c.checkpoint)
+    .where(checkpoint_files.c.key == objects.c.key)
+    .correlate(objects)
 )
-_ADOPT = text(
-    "WITH adopted AS (INSERT INTO registry.objects (key, tenant, sha256, size_bytes)"
-    " SELECT DISTINCT f.key, f.tenant, f.sha256, f.size_bytes FROM registry.checkpoint_files f"
-    " JOIN registry.checkpoints c ON c.id = f.checkpoint AND c.state = 'saved'"
-    " WHERE NOT EXISTS (SELECT 1 FROM registry.objects o WHERE o.key = f.key)"
-    " ON CONFLICT DO NOTHING RETURNING tenant, size_bytes)"
-    " SELECT tenant, sum(size_bytes) AS size_bytes FROM adopted GROUP BY tenant ORDER BY tenant"
-)
-_RELEASE = text(
-    "UPDATE registry.objects o SET unused_since = :now FROM registry.checkpoint_files mine"
-    f" WHERE mine.checkpoint = ANY(CAST(:gone AS uuid[])) AND mine.key = o.key AND o.unused_since IS NULL AND NOT {_HELD}"
-)
-_ASK = text(
-    "WITH asked AS (UPDATE registry.objects o SET asked_at = :now WHERE o.state = 'kept' AND o.key IN"
-    " (SELECT f.key FROM registry.checkpoint_files f WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])))"
-    " RETURNING o.size_bytes)"
-    " SELECT count(*) AS number, coalesce(sum(size_bytes), 0) AS size_bytes FROM asked"
-)
-_WAITING = text(
-    "SELECT count(*) AS number, coalesce(sum(o.size_bytes), 0) AS size_bytes FROM registry.objects o"
-    " WHERE o.asked_at IS NOT NULL AND o.state = 'kept' AND EXISTS (SELECT 1 FROM registry.checkpoint_files f"
-    " JOIN registry.checkpoints c ON c.id = f.checkpoint"
-    " WHERE f.key = o.key AND c.experiment = :experiment AND c.state = 'saved')"
-)
-_VERIFIED = text(
-    "SELECT f.checkpoint, CASE WHEN count(o.verified_at) = count(*) AND count(o.asked_at) = 0"
-    " THEN min(o.verified_at) END AS verified_at"
-    " FROM registry.checkpoint_files f LEFT JOIN registry.objects o ON o.key = f.key"
-    " WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])) GROUP BY f.checkpoint"
-)
-_CLAIM = (
-    "UPDATE registry.objects SET claimed_until = :until WHERE key = (SELECT key FROM registry.objects"
-    " WHERE {due} AND state = 'kept' AND (claimed_until IS NULL OR claimed_until < :now)"
-    " ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING tenant, key, size_bytes, sha256"
-)
-_CLAIM_ASKED = text(_CLAIM.format(due="asked_at IS NOT NULL", order="asked_at"))
-_CLAIM_OLDEST = text(
-    _CLAIM.format(due="(verified_at IS NULL OR verified_at < :read_before)", order="verified_at NULLS FIRST")
-)
-_LET_GO = text(
-    f"WITH seen AS (UPDATE registry.objects o SET state = CASE WHEN {_HELD} THEN state ELSE 'deleting' END,"
-    f" unused_since = CASE WHEN {_HELD} THEN NULL ELSE unused_since END"
-    " WHERE o.key = ANY(:keys) RETURNING o.key, o.state)"
-    " SELECT key FROM seen WHERE state = 'deleting'"
-)
+_IS_HELD = _HOLDING.where(checkpoints.c.state != State.deleted).exists()

@@ -3,11 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from uuid import UUID
 
+from sqlalchemy import (
+    ColumnElement,
+    Date,
+    Integer,
+    Select,
+    TableValuedAlias,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.registry.core.chunks import MOST_POINTS
-from services.registry.store.retention import DETAIL_DAYS, METRIC_DAYS, RULES
-from shared.driver import Driver, Row
+from services.registry.store.arrays import rows_given
+from services.registry.store.report_tables import point_chunks
+from services.registry.store.retention import DETAIL_DAYS, METRIC_DAYS, with_rules
+from services.registry.store.tables import experiments, runs, series
 
 POINTS_AT_ONCE = 500_000
 """Of one transaction: half a second of work, and some twenty megabytes in memory."""
@@ -46,116 +63,124 @@ class PackedChunk:
     is_thinned: bool = False
 
 
-async def take_turn(driver: Driver) -> None:
+async def take_turn(connection: AsyncConnection) -> None:
     """Wait for this transaction's turn; until its end nobody else has it."""
-    await driver.fetch("SELECT pg_advisory_xact_lock($1)", _TURN)
+    await connection.execute(select(func.pg_advisory_xact_lock(_TURN)))
 
 
-async def load_loose(driver: Driver, since: date, before: date, least: int, most: int) -> list[DaySeries]:
+async def load_loose(
+    connection: AsyncConnection, since: date, before: date, least: int, most: int
+) -> list[DaySeries]:
     """Return at most `most` series with `least` or more chunks that are not full, of the days from `since` to before `before`."""
-    rows = await driver.fetch(_LOOSE, since, before, MOST_POINTS, least, most)
-    return [DaySeries(row["day"], row["series"]) for row in rows]
+    chunks = point_chunks.c
+    loose = (
+        select(chunks.day, chunks.series)
+        .where(chunks.day >= since, chunks.day < before, chunks.count < MOST_POINTS, ~chunks.is_thinned)
+        .group_by(chunks.day, chunks.series)
+        .having(func.count() >= least)
+    )
+    return await _load(connection, loose, most)
 
 
-async def load_detailed(driver: Driver, today: date, site_days: int | None, most: int) -> list[DaySeries]:
+async def load_detailed(
+    connection: AsyncConnection, today: date, site_days: int | None, most: int
+) -> list[DaySeries]:
     """Return at most `most` series and days that are older than all points are kept; `site_days` where neither experiment nor rule says so."""
-    rows = await driver.fetch(_DETAILED, today, site_days, most)
-    return [DaySeries(row["day"], row["series"]) for row in rows]
+    days = func.coalesce(DETAIL_DAYS, literal(site_days, Integer))
+    is_detailed = point_chunks.c.day < literal(today, Date) - days
+    return await _load(connection, _RULED.where(~point_chunks.c.is_thinned, is_detailed), most)
 
 
-async def load_outdated(driver: Driver, today: date, most: int) -> list[DaySeries]:
+async def load_outdated(connection: AsyncConnection, today: date, most: int) -> list[DaySeries]:
     """Return at most `most` series and days that are older than any points are kept by experiment and rules."""
-    rows = await driver.fetch(_OUTDATED, today, most)
-    return [DaySeries(row["day"], row["series"]) for row in rows]
+    return await _load(
+        connection, _RULED.where(point_chunks.c.day < literal(today, Date) - METRIC_DAYS), most
+    )
 
 
-async def take_loose(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
+async def take_loose(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
     """Take chunks that are not full out of the table, of at most `POINTS_AT_ONCE`: the rest is found again."""
-    return await _take(driver, places, "AND k.count < $4", MOST_POINTS)
+    return await _take(connection, places, _FOUND.c.count < MOST_POINTS)
 
 
-async def take_detailed(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
+async def take_detailed(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
     """Take chunks that have all their points out of the table, of at most `POINTS_AT_ONCE`; none when there are no more."""
-    return await _take(driver, places, "")
+    return await _take(connection, places)
 
 
-async def delete_chunks(driver: Driver, places: Sequence[DaySeries]) -> None:
+async def delete_chunks(connection: AsyncConnection, places: Sequence[DaySeries]) -> None:
     """Delete what these series have on these days."""
-    await driver.fetch(_DELETE, *_columns(places))
+    wanted = _wanted(places)
+    await connection.execute(
+        delete(point_chunks).where(
+            point_chunks.c.day == wanted.c.day, point_chunks.c.series == wanted.c.series
+        )
+    )
 
 
-async def save_packed(driver: Driver, chunks: Sequence[PackedChunk]) -> None:
+async def save_packed(connection: AsyncConnection, chunks: Sequence[PackedChunk]) -> None:
     """Put chunks in."""
     rows = [
-        (
-            chunk.place.day,
-            chunk.tenant,
-            chunk.place.series,
-            chunk.count,
-            chunk.is_thinned,
-            chunk.first_step,
-            chunk.last_step,
-            chunk.body,
-            chunk.rolled_up,
-        )
+        {
+            "day": chunk.place.day,
+            "tenant": chunk.tenant,
+            "series": chunk.place.series,
+            "count": chunk.count,
+            "is_thinned": chunk.is_thinned,
+            "first_step": chunk.first_step,
+            "last_step": chunk.last_step,
+            "body": chunk.body,
+            "rolled_up": chunk.rolled_up,
+        }
         for chunk in chunks
     ]
     if rows:
-        await driver.fetch(_SAVE, *[list(column) for column in zip(*rows, strict=True)])
+        await connection.execute(insert(point_chunks), rows)
+
+
+async def _load(connection: AsyncConnection, query: Select[Any], most: int) -> list[DaySeries]:
+    return [DaySeries(*row) for row in await connection.execute(query.limit(most))]
 
 
 async def _take(
-    driver: Driver, places: Sequence[DaySeries], condition: str, *more: object
+    connection: AsyncConnection, places: Sequence[DaySeries], *conditions: ColumnElement[bool]
 ) -> list[TakenChunk]:
-    rows = await driver.fetch(_TAKE.format(condition=condition), *_columns(places), POINTS_AT_ONCE, *more)
-    return [_taken(row) for row in rows]
+    """Nothing else moves rows of this table, so that a row's place (`ctid`) names it until the end of the statement."""
+    wanted, place = _wanted(places), (_FOUND.c.day, _FOUND.c.series, _FOUND.c.tableoid, _FOUND.c.ctid)
+    order = (_FOUND.c.day, _FOUND.c.series, _FOUND.c.first_step, _FOUND.c.tableoid, _FOUND.c.ctid)
+    before = func.sum(_FOUND.c.count).over(order_by=order) - _FOUND.c.count
+    found = (
+        select(*place, before.label("before"))
+        .join(wanted, (wanted.c.day == _FOUND.c.day) & (wanted.c.series == _FOUND.c.series))
+        .where(~_FOUND.c.is_thinned, *conditions)
+        .subquery("taken")
+    )
+    chunks = point_chunks.c
+    taken = (
+        delete(point_chunks)
+        .where(*(chunks[column.name] == found.c[column.name] for column in place))
+        .where(found.c.before < POINTS_AT_ONCE)
+        .returning(chunks.day, chunks.series, chunks.tenant, chunks.body)
+    )
+    rows = await connection.execute(taken)
+    return [TakenChunk(DaySeries(row.day, row.series), row.tenant, row.body) for row in rows]
 
 
-def _taken(row: Row) -> TakenChunk:
-    return TakenChunk(DaySeries(row["day"], row["series"]), row["tenant"], row["body"])
+def _wanted(places: Sequence[DaySeries]) -> TableValuedAlias:
+    columns = point_chunks.c.day, point_chunks.c.series
+    return rows_given(columns, [(place.day, place.series) for place in places])
 
 
-def _columns(places: Sequence[DaySeries]) -> tuple[list[date], list[int]]:
-    return [place.day for place in places], [place.series for place in places]
-
-
-_LOOSE = """
-SELECT day, series FROM registry.point_chunks
-WHERE day >= $1 AND day < $2 AND count < $3 AND NOT is_thinned
-GROUP BY day, series HAVING count(*) >= $4 LIMIT $5
-"""
-_DELETE = """
-DELETE FROM registry.point_chunks c USING unnest($1::date[], $2::bigint[]) AS w(day, series)
-WHERE c.day = w.day AND c.series = w.series
-"""
-# Nothing else moves rows of this table, so that a row's place names it until the end of the statement.
-_TAKE = """
-DELETE FROM registry.point_chunks c USING (
-    SELECT k.day, k.series, k.tableoid, k.ctid, k.count,
-           sum(k.count) OVER (ORDER BY k.day, k.series, k.first_step, k.tableoid, k.ctid) AS up_to_here
-    FROM unnest($1::date[], $2::bigint[]) AS w(day, series)
-    JOIN registry.point_chunks k ON k.day = w.day AND k.series = w.series
-    WHERE NOT k.is_thinned {condition}
-) t
-WHERE c.day = t.day AND c.series = t.series AND c.tableoid = t.tableoid AND c.ctid = t.ctid AND t.up_to_here - t.count < $3
-RETURNING c.*
-"""
-_RULED = f"""
-SELECT DISTINCT c.day, c.series FROM registry.point_chunks c
-JOIN registry.series s ON s.id = c.series
-JOIN registry.runs r ON r.id = s.run
-LEFT JOIN registry.experiments e ON e.id = r.experiment
-{RULES.format(tenant="c.tenant", workspace="e.workspace")}
-"""
-_DETAILED = f"""
-{_RULED}
-WHERE NOT c.is_thinned AND c.day < $1::date - coalesce({DETAIL_DAYS}, $2::int) LIMIT $3
-"""
-_OUTDATED = f"""
-{_RULED}
-WHERE c.day < $1::date - {METRIC_DAYS} LIMIT $2
-"""
-_SAVE = """
-INSERT INTO registry.point_chunks (day, tenant, series, count, is_thinned, first_step, last_step, body, rolled_up)
-SELECT * FROM unnest($1::date[], $2::uuid[], $3::bigint[], $4::int[], $5::bool[], $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[])
-"""
+_FOUND = point_chunks.alias("found")
+_RULED = (
+    select(point_chunks.c.day, point_chunks.c.series)
+    .distinct()
+    .select_from(
+        with_rules(
+            point_chunks.join(series, series.c.id == point_chunks.c.series)
+            .join(runs, runs.c.id == series.c.run)
+            .outerjoin(experiments, experiments.c.id == runs.c.experiment),
+            point_chunks.c.tenant,
+        )
+    )
+)

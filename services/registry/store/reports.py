@@ -1,4 +1,7 @@
-"""The hot path: marks, series, chunks of points and validations of many batches at once, each step one statement whatever their number."""
+"""Marks, series, chunks of points and validations of many batches at once, each step one statement whatever their number.
+
+Hot path on the raw driver: every report of every run passes here, and COPY is the driver's alone.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,25 +3,35 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, FromClause, Integer, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.tables import retention
+from services.registry.store.tables import experiments, retention
 from shared.messages.retention import RetentionRule
 
 WHOLE_TENANT = ""
 """The workspace of a rule that is the tenant's."""
 DAYS = ("metric_detail_days", "metric_retention_days", "log_retention_days")
 
-RULES = f"""
-LEFT JOIN registry.retention w ON w.tenant = {{tenant}} AND w.workspace = {{workspace}}
-LEFT JOIN registry.retention t ON t.tenant = {{tenant}} AND t.workspace = '{WHOLE_TENANT}'
-"""
-"""To be joined to an experiment `e`; NULL where there is no rule. An experiment of before workspaces were kept has the tenant's alone."""
-DETAIL_DAYS = "coalesce(e.metric_detail_days, w.metric_detail_days, t.metric_detail_days)"
-METRIC_DAYS = "least(e.metric_retention_days, w.metric_retention_days, t.metric_retention_days)"
-LOG_DAYS = "least(e.log_retention_days, w.log_retention_days, t.log_retention_days)"
+_OF_WORKSPACE = retention.alias("of_workspace")
+_OF_TENANT = retention.alias("of_tenant")
+_LIMITS = (experiments, _OF_WORKSPACE, _OF_TENANT)
+"""Without a rule its days are NULL. An experiment of before workspaces were kept has the tenant's alone."""
+DETAIL_DAYS: ColumnElement[int | None] = func.coalesce(*(limit.c.metric_detail_days for limit in _LIMITS))
+METRIC_DAYS: ColumnElement[int | None] = func.least(
+    *(limit.c.metric_retention_days for limit in _LIMITS), type_=Integer
+)
+LOG_DAYS: ColumnElement[int | None] = func.least(
+    *(limit.c.log_retention_days for limit in _LIMITS), type_=Integer
+)
+
+
+def with_rules(joined: FromClause, tenant: ColumnElement[UUID]) -> FromClause:
+    """Join the rules that hold for rows of a tenant which are joined to `experiments`."""
+    of_workspace = (_OF_WORKSPACE.c.tenant == tenant) & (_OF_WORKSPACE.c.workspace == experiments.c.workspace)
+    of_tenant = (_OF_TENANT.c.tenant == tenant) & (_OF_TENANT.c.workspace == WHOLE_TENANT)
+    return joined.outerjoin(_OF_WORKSPACE, of_workspace).outerjoin(_OF_TENANT, of_tenant)
 
 
 async def load_rules(connection: AsyncConnection) -> Sequence[RetentionRule]:

@@ -1,4 +1,7 @@
-"""Reading metrics: series with what counts of their points, and their summaries."""
+"""Reading metrics: series with what counts of their points, and their summaries.
+
+Hot path on the raw driver: series and chunks of curves (`_SERIES`, `_CHUNKS`), thousands of rows for each answer and each poll of a chart.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +12,17 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import BigInteger, ColumnElement, RowMapping, Uuid, cast, column, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.chunks import Columns, from_bytes, is_long, join
 from services.registry.core.following import MEASURED, Place, Reported
 from services.registry.core.steps import EVERY_STEP, Steps
 from services.registry.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
+from services.registry.store.arrays import among, rows_given
+from services.registry.store.report_tables import point_chunks
+from services.registry.store.tables import marks, runs, series
 from shared.driver import Driver, Row
 
 Metric = tuple[str, str]
@@ -32,9 +40,14 @@ class Which:
     names: Sequence[str] = ()
 
     @property
-    def terms(self) -> tuple[str | None, list[str] | None]:
-        """As statements take them."""
-        return self.group, list(self.names) or None
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """As a query of series takes them."""
+        conditions = []
+        if self.group is not None:
+            conditions.append(series.c.group == self.group)
+        if self.names:
+            conditions.append(among(series.c.name, self.names))
+        return conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +68,7 @@ class Curve:
 
 
 async def load_curves(
-    driver: Driver,
+    connection: AsyncConnection,
     trials: Sequence[UUID],
     which: Which,
     most: int | None = None,
@@ -67,28 +80,28 @@ async def load_curves(
         most: A chart's points. Of a series that is long beside it the roll-ups are read, which hold enough to choose from.
         steps: The first and the last that are wanted, not together with `most`.
     """
-    rows = await driver.fetch(_SERIES, list(trials), *which.terms)
+    rows = await _load_series(connection, trials, which)
     wanted = [list(found) for _, found in groupby(rows, key=_metric_of_trial)]
     rolled_up = {
         row["id"]: most is not None and _reads_roll_ups(found, most) for found in wanted for row in found
     }
-    parts = await _load_parts(driver, rows, rolled_up, steps)
+    parts = await _load_parts(connection, rows, rolled_up, steps)
     return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
 
 
 async def load_reported(
-    driver: Driver, behind: Mapping[UUID, tuple[int, int]], which: Which
+    connection: AsyncConnection, behind: Mapping[UUID, tuple[int, int]], which: Which
 ) -> dict[UUID, list[Reported]]:
     """Return what the scripts of these trials reported in their runs from a number on; of that run's series what lies from a step on."""
     if not behind:
         return {}
     rows = [
         row
-        for row in await driver.fetch(_SERIES, list(behind), *which.terms)
+        for row in await _load_series(connection, list(behind), which)
         if row["number"] >= behind[row["trial"]][0] and row["group"] not in MEASURED
     ]
     since = {row["id"]: behind[row["trial"]][1] for row in rows if row["number"] == behind[row["trial"]][0]}
-    parts = await _load_parts(driver, rows, {}, since=since)
+    parts = await _load_parts(connection, rows, {}, since=since)
     found: dict[UUID, list[Reported]] = {trial: [] for trial in behind}
     for row in rows:
         points = join(parts.get(row["id"], []))
@@ -96,39 +109,78 @@ async def load_reported(
     return found
 
 
-async def load_ends(driver: Driver, trials: Sequence[UUID], which: Which) -> dict[UUID, Place]:
+async def load_ends(connection: AsyncConnection, trials: Sequence[UUID], which: Which) -> dict[UUID, Place]:
     """Return behind what the scripts of these trials have reported so far, without reading any of it; trials that reported nothing are left out."""
-    rows = await driver.fetch(_ENDS, list(trials), *which.terms, list(MEASURED))
-    return {row["trial"]: Place(row["run"], row["record"], row["step"], row["count"]) for row in rows}
+    # In one statement: marks move in the transaction that stores what lies before them.
+    reported = (
+        select(series.c.trial, series.c.run, runs.c.number, series.c.last_step, series.c.count)
+        .join(runs, runs.c.id == series.c.run)
+        .where(among(series.c.trial, trials), series.c.group.not_in(MEASURED), series.c.count > 0)
+        .where(*which.conditions)
+        .cte("reported")
+    )
+    newest = (
+        select(reported.c.trial, reported.c.run, reported.c.number)
+        .distinct(reported.c.trial)
+        .order_by(reported.c.trial, reported.c.number.desc())
+        .cte("newest")
+    )
+    record = select(func.max(marks.c.next) - 1).where(
+        marks.c.run == newest.c.run, marks.c.stream == "reports"
+    )
+    ends = (
+        select(
+            newest.c.trial,
+            newest.c.number,
+            record.correlate(newest).scalar_subquery(),
+            func.max(reported.c.last_step),
+            cast(func.sum(reported.c.count), BigInteger),
+        )
+        .join(reported, reported.c.run == newest.c.run)
+        .group_by(newest.c.trial, newest.c.run, newest.c.number)
+    )
+    return {trial: Place(*place) for trial, *place in await connection.execute(ends)}
 
 
-async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
+async def load_summaries(connection: AsyncConnection, trial: UUID) -> dict[Metric, Summary]:
     """Return the summary of every metric of the trial, of the points that `load_curves` gives.
 
     Those of its runs are put together. Where a later run reported a step again they overlap, and the points are read.
     """
     by_metric: dict[Metric, list[Row]] = defaultdict(list)
-    for row in await driver.fetch(_SERIES, [trial], None, None):
+    for row in await _load_series(connection, [trial], Which()):
         by_metric[row["group"], row["name"]].append(row)
     found = {metric: reduce(merge, map(_summary, rows)) for metric, rows in by_metric.items()}
     repeated = {metric for metric, rows in by_metric.items() if _overlap(rows)}
     if repeated:
-        for curve in await load_curves(driver, [trial], Which(names=[name for _, name in repeated])):
+        for curve in await load_curves(connection, [trial], Which(names=[name for _, name in repeated])):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in repeated:
                 found[curve.group, curve.name] = summary
     return found
 
 
-async def supersede_summaries(driver: Driver, boundaries: Mapping[UUID, int]) -> None:
+async def supersede_summaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
     """Sum up anew the series of runs that reach beyond the last of their steps that counts."""
-    beyond = await driver.fetch(_BEYOND, list(boundaries), list(boundaries.values()))
-    for at in range(0, len(beyond), SERIES_AT_ONCE):
-        rows = beyond[at : at + SERIES_AT_ONCE]
-        summed = await _cut(driver, rows)
-        await driver.fetch(
-            _CORRECT, *zip(*[(series, *_fields(one)) for series, one in sorted(summed.items())], strict=True)
-        )
+    given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
+    beyond = (
+        select(series, runs.c.first_day, given.c.step.label("boundary"))
+        .join(given, (given.c.run == series.c.run) & (given.c.step < series.c.last_step))
+        .join(runs, runs.c.id == series.c.run)
+        .order_by(series.c.id)
+    )
+    found = (await connection.execute(beyond)).mappings().all()
+    for at in range(0, len(found), SERIES_AT_ONCE):
+        summed = await _cut(connection, found[at : at + SERIES_AT_ONCE])
+        rows = [(of, *_fields(one)) for of, one in sorted(summed.items())]
+        new = rows_given([series.c.id, *(series.c[name] for name in _SUMMARY)], rows)
+        corrected = {name: new.c[name] for name in _SUMMARY}
+        await connection.execute(update(series).where(series.c.id == new.c.id).values(corrected))
+
+
+async def _load_series(connection: AsyncConnection, trials: Sequence[UUID], which: Which) -> Sequence[Row]:
+    names = list(which.names) or None
+    return await Driver.of(connection).fetch(_SERIES, list(trials), which.group, names)
 
 
 def _metric_of_trial(row: Row) -> tuple[UUID, str, str]:
@@ -145,7 +197,7 @@ def _reads_roll_ups(rows: Sequence[Row], most: int) -> bool:
 
 
 async def _load_parts(
-    driver: Driver,
+    connection: AsyncConnection,
     rows: Sequence[Row],
     rolled_up: Mapping[int, bool],
     steps: Steps = EVERY_STEP,
@@ -156,7 +208,7 @@ async def _load_parts(
         return {}
     boundaries = {row["id"]: row["superseded_after"] for row in rows}
     firsts = dict.fromkeys(boundaries, steps[0]) | dict(since or {})
-    found = await driver.fetch(
+    found = await Driver.of(connection).fetch(
         _CHUNKS,
         min(row["first_day"] for row in rows),
         [row["id"] for row in rows],
@@ -202,15 +254,23 @@ def _curve(rows: Sequence[Row], parts: Mapping[int, list[Columns]]) -> Curve:
     )
 
 
-async def _cut(driver: Driver, rows: Sequence[Row]) -> dict[int, Summary | None]:
+async def _cut(connection: AsyncConnection, rows: Sequence[RowMapping]) -> dict[int, Summary | None]:
     """The summaries of these series up to the last step that counts."""
-    ids, days = [row["id"] for row in rows], [row["first_day"] for row in rows]
+    firsts = [(row["id"], row["first_day"], row["last_step"]) for row in rows]
+    wanted = rows_given([series.c.id, runs.c.first_day, series.c.last_step], firsts)
+    chunks = point_chunks.c
+    query = (
+        select(chunks.series, chunks.is_thinned, chunks.body)
+        .join(wanted, (chunks.series == wanted.c.id) & (chunks.day >= wanted.c.first_day))
+        .where(chunks.first_step <= wanted.c.last_step, chunks.day >= min(day for _, day, _ in firsts))
+        .order_by(chunks.first_step)
+    )
     parts: dict[tuple[int, bool], list[Columns]] = defaultdict(list)
-    for chunk in await driver.fetch(_ALL_CHUNKS, min(days), ids, days, [row["last_step"] for row in rows]):
-        parts[chunk["series"], chunk["is_thinned"]].append(from_bytes(chunk["body"]))
+    for of, is_thinned, body in await connection.execute(query):
+        parts[of, is_thinned].append(from_bytes(body))
 
-    def points_of(series: int, *, is_thinned: bool) -> Points:
-        points = join(parts[series, is_thinned]).sorted()
+    def points_of(of: int, *, is_thinned: bool) -> Points:
+        points = join(parts[of, is_thinned]).sorted()
         return points.steps, points.values
 
     return {
@@ -224,7 +284,7 @@ async def _cut(driver: Driver, rows: Sequence[Row]) -> dict[int, Summary | None]
     }
 
 
-def _summary(row: Row) -> Summary:
+def _summary(row: Row | RowMapping) -> Summary:
     return Summary(*(row[column] for column in _SUMMARY))
 
 
@@ -244,24 +304,6 @@ WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3
     AND s.count > 0
 ORDER BY s.trial, s."group", s.name, r.number
 """
-# In one statement: marks move in the transaction that stores what lies before them.
-_ENDS = """
-WITH reported AS (
-    SELECT s.trial, s.run, r.number, s.last_step, s.count FROM registry.series s JOIN registry.runs r ON r.id = s.run
-    WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
-        AND s."group" <> ALL($4::text[]) AND s.count > 0
-), newest AS (SELECT DISTINCT ON (trial) trial, run, number FROM reported ORDER BY trial, number DESC)
-SELECT n.trial, n.number AS run, max(e.last_step) AS step, sum(e.count)::bigint AS count, (
-    SELECT max(m.next) - 1 FROM registry.marks m WHERE m.run = n.run AND m.stream = 'reports') AS record
-FROM newest n JOIN reported e ON e.run = n.run GROUP BY n.trial, n.run, n.number
-"""
-_BEYOND = """
-SELECT s.*, r.first_day, b.step AS boundary
-FROM unnest($1::uuid[], $2::bigint[]) AS b(run, step)
-JOIN registry.runs r ON r.id = b.run
-JOIN registry.series s ON s.run = b.run AND s.last_step > b.step
-ORDER BY s.id
-"""
 # Series by series (OFFSET keeps it so). As one join it kept half a core busy beside a table that grew by a thousand chunks a second, and `web_live`
 # showed a point after 2.5 s; like this after 0.5.
 _CHUNKS = """
@@ -274,18 +316,4 @@ CROSS JOIN LATERAL (
         AND (w.boundary IS NULL OR p.first_step <= w.boundary)
     OFFSET 0) c
 ORDER BY c.first_step
-"""
-_ALL_CHUNKS = """
-SELECT c.series, c.is_thinned, c.body
-FROM unnest($2::bigint[], $3::date[], $4::bigint[]) AS w(series, day, last_step)
-JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day AND c.first_step <= w.last_step
-WHERE c.day >= $1::date ORDER BY c.first_step
-"""
-_CORRECT = """
-UPDATE registry.series s SET
-    count = u.count, finite = u.finite, least = u.least, greatest = u.greatest, total = u.total, last = u.last,
-    last_step = u.last_step, first_step = u.first_step
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::float8[], $5::float8[], $6::float8[], $7::float8[], $8::bigint[],
-            $9::bigint[]) AS u(id, count, finite, least, greatest, total, last, last_step, first_step)
-WHERE s.id = u.id
 """

@@ -1,4 +1,4 @@
-"""Tables of bytes in the store, beside those of `tables`: what workspaces hold, and uploads that are awaited."""
+"""Tables of bytes in the store, beside those of `tables`: what workspaces hold, uploads that are awaited, and what comes after its deletion."""
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text, Uuid
 
@@ -30,4 +30,11 @@ artifact_uploads = Table(
     Column("tenant", Uuid),
     Column("asked_at", DateTime(timezone=True)),
     Column("is_going", Boolean),
+)
+
+litter = Table(
+    "litter",
+    METADATA,
+    Column("prefix", Text, primary_key=True),
+    Column("due_at", DateTime(timezone=True)),
 )

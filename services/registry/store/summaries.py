@@ -6,9 +6,13 @@ from dataclasses import fields
 from functools import reduce
 from uuid import UUID
 
+from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, TableValuedAlias, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.registry.core.summary import Summary, merge, summarise_sorted
+from services.registry.store.arrays import among, rows_given
 from services.registry.store.series import Metric, Which, load_curves
-from shared.driver import Driver, Row
+from services.registry.store.tables import runs, series
 
 TRIALS_AT_ONCE = 50
 """So many trials' points are in memory where runs repeated steps."""
@@ -17,73 +21,77 @@ Summaries = dict[UUID, dict[Metric, Summary]]
 _FIELDS = tuple(field.name for field in fields(Summary))
 
 
-async def load_summaries_of(driver: Driver, trials: Sequence[UUID], metrics: Sequence[Metric]) -> Summaries:
+async def load_summaries_of(
+    connection: AsyncConnection, trials: Sequence[UUID], metrics: Sequence[Metric]
+) -> Summaries:
     """Return the summaries of these metrics, by trial; a trial without points of a metric has none of it."""
-    groups, names = _columns(metrics)
+    wanted = _wanted(metrics)
+    stored = (
+        select(series)
+        .select_from(_of_metrics(wanted))
+        .where(among(series.c.trial, trials), series.c.count > 0)
+        .order_by(series.c.trial, runs.c.number)
+    )
     parts: dict[UUID, dict[Metric, list[Summary]]] = defaultdict(lambda: defaultdict(list))
-    for row in await driver.fetch(_OF_TRIALS, list(trials), groups, names):
+    for row in (await connection.execute(stored)).mappings():
         parts[row["trial"]][row["group"], row["name"]].append(_summary(row))
     found = {trial: {key: reduce(merge, each) for key, each in of.items()} for trial, of in parts.items()}
-    repeated = await driver.fetch(_REPEATED_OF_TRIALS, list(trials), groups, names)
-    for trial, corrected in (await _from_points(driver, repeated)).items():
+    repeated = await _load_repeated(connection, among(runs.c.trial, trials), metrics)
+    for trial, corrected in repeated.items():
         found[trial] |= corrected
     return found
 
 
-async def load_repeated(driver: Driver, experiment: UUID, metrics: Sequence[Metric]) -> Summaries:
+async def load_repeated(
+    connection: AsyncConnection, experiment: UUID, metrics: Sequence[Metric]
+) -> Summaries:
     """Return the summaries of those metrics of an experiment's trials whose later runs reported steps again.
 
     The summaries of their runs cannot be added up: of a step the newest run's report counts, so the points are read.
     """
-    return await _from_points(driver, await driver.fetch(_REPEATED, experiment, *_columns(metrics)))
+    return await _load_repeated(connection, runs.c.experiment == experiment, metrics)
 
 
-async def _from_points(driver: Driver, repeated: Sequence[Row]) -> Summaries:
+async def _load_repeated(
+    connection: AsyncConnection, of_runs: ColumnElement[bool], metrics: Sequence[Metric]
+) -> Summaries:
+    metric, wanted = (series.c.trial, series.c.group, series.c.name), _wanted(metrics)
+    reached = func.max(series.c.last_step).over(partition_by=metric, order_by=runs.c.number, rows=(None, -1))
+    restarted = select(runs.c.trial).where(of_runs, runs.c.number > 1).correlate(None)
+    found = (
+        select(*metric, (series.c.first_step <= reached).label("is_repeated"))
+        .select_from(_of_metrics(wanted))
+        .where(series.c.count > 0, series.c.trial.in_(restarted))
+        .subquery()
+    )
+    repeated = select(found.c.trial, found.c.group, found.c.name).distinct().where(found.c.is_repeated)
+    return await _from_points(connection, (await connection.execute(repeated)).all())
+
+
+async def _from_points(connection: AsyncConnection, repeated: Sequence[Row[UUID, str, str]]) -> Summaries:
     wanted: dict[UUID, set[Metric]] = defaultdict(set)
     for row in repeated:
-        wanted[row["trial"]].add((row["group"], row["name"]))
+        wanted[row.trial].add((row.group, row.name))
     trials, found = list(wanted), Summaries()
     for at in range(0, len(trials), TRIALS_AT_ONCE):
         some = trials[at : at + TRIALS_AT_ONCE]
         names = {name for trial in some for _, name in wanted[trial]}
-        for curve in await load_curves(driver, some, Which(names=sorted(names))):
+        for curve in await load_curves(connection, some, Which(names=sorted(names))):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in wanted[curve.trial]:
                 found.setdefault(curve.trial, {})[curve.group, curve.name] = summary
     return found
 
 
-def _summary(row: Row) -> Summary:
+def _summary(row: RowMapping) -> Summary:
     return Summary(**{name: row[name] for name in _FIELDS})
 
 
-def _columns(metrics: Sequence[Metric]) -> tuple[list[str], list[str]]:
-    return [group for group, _ in metrics], [name for _, name in metrics]
+def _wanted(metrics: Sequence[Metric]) -> TableValuedAlias:
+    return rows_given([series.c.group, series.c.name], metrics)
 
 
-_OF_TRIALS = """
-SELECT s.*
-FROM registry.series s
-JOIN unnest($2::text[], $3::text[]) AS m("group", name) ON m."group" = s."group" AND m.name = s.name
-JOIN registry.runs r ON r.id = s.run
-WHERE s.trial = ANY($1::uuid[]) AND s.count > 0
-ORDER BY s.trial, r.number
-"""
-_OVERLAPPING = """
-SELECT DISTINCT trial, "group", name FROM (
-    SELECT s.trial, s."group", s.name,
-           s.first_step <= max(s.last_step) OVER (
-               PARTITION BY s.trial, s."group", s.name ORDER BY r.number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-           ) AS is_repeated
-    FROM registry.series s
-    JOIN unnest($2::text[], $3::text[]) AS m("group", name) ON m."group" = s."group" AND m.name = s.name
-    JOIN registry.runs r ON r.id = s.run
-    WHERE s.count > 0 AND s.trial IN ({restarted})
-) s WHERE is_repeated
-"""
-_REPEATED = _OVERLAPPING.format(
-    restarted="SELECT trial FROM registry.runs WHERE experiment = $1 AND number > 1"
-)
-_REPEATED_OF_TRIALS = _OVERLAPPING.format(
-    restarted="SELECT trial FROM registry.runs WHERE trial = ANY($1::uuid[]) AND number > 1"
-)
+def _of_metrics(wanted: TableValuedAlias) -> FromClause:
+    """Series of the metrics that are wanted, with their runs."""
+    is_wanted = (wanted.c.group == series.c.group) & (wanted.c.name == series.c.name)
+    return series.join(wanted, is_wanted).join(runs, runs.c.id == series.c.run)

@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy sees them; the migrations make them. The hot paths (`reports`, `logs`) speak SQL directly."""
+"""The tables as SQLAlchemy sees them; the migrations make them. Neighbours: `storage_tables`, `report_tables`."""
 
 from sqlalchemy import (
     BigInteger,
@@ -76,6 +76,7 @@ trials = Table(
     Column("request", Integer),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
+    Column("media_packs", BigInteger),
 )
 
 runs = Table(
@@ -158,6 +159,7 @@ validations = Table(
     Column("trial", Uuid),
     Column("experiment", Uuid),
     Column("step", BigInteger),
+    Column("time_ms", BigInteger),
     Column("values", JSONB),
     Column("is_stale", Boolean),
     Column("stored_at", _INSTANT),

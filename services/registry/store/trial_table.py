@@ -1,21 +1,40 @@
 """The trials of one experiment as a table: which rows meet a filter, in order, and their cells."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
+from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    FromClause,
+    Row,
+    RowMapping,
+    Text,
+    Uuid,
+    case,
+    cast,
+    column,
+    func,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, array
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.summary import Summary
 from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Search, Stat
 from services.registry.core.tables.filters import Filter, Order
-from services.registry.store.filtering import Cursor, Statement
+from services.registry.store.arrays import among, rows_given
+from services.registry.store.filtering import FACTS, Cells, Cursor, stat_of
 from services.registry.store.series import Metric as MetricKey
 from services.registry.store.summaries import load_repeated, load_summaries_of
-from shared.driver import Driver, Row
+from services.registry.store.tables import runs, series, trials
+from shared.expressions.tree import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,130 +66,135 @@ class Placed:
     cursor: tuple[str | None, ...]
 
 
-async def load_rows(driver: Driver, wanted: Wanted, search: Search) -> Found:
+async def load_rows(connection: AsyncConnection, wanted: Wanted, search: Search) -> Found:
     """Return the rows behind the cursor that meet the filter, in order."""
-    cells = len(wanted.orders)
-    total = "count(*) OVER ()" if wanted.after is None else "NULL"
-    rows = await _load(driver, wanted, search, f"t.id, t.number, t.state, {total} AS total")
-    whole = rows[0]["total"] if rows else 0
-    return Found(tuple(_placed(row, cells) for row in rows), None if wanted.after is not None else whole)
+    cells, is_first = len(wanted.orders), wanted.after is None
+    total = func.count().over() if is_first else null()
+    shown = (trials.c.id, trials.c.number, trials.c.state, total.label("total"))
+    rows = await _load(connection, wanted, search, shown)
+    whole = rows[0].total if rows else 0
+    return Found(tuple(_placed(row, cells) for row in rows), whole if is_first else None)
 
 
-async def load_order(driver: Driver, wanted: Wanted, search: Search) -> list[tuple[UUID, int]]:
+async def load_order(connection: AsyncConnection, wanted: Wanted, search: Search) -> list[tuple[UUID, int]]:
     """Return id and number of all trials that meet the filter, in order."""
-    rows = await _load(driver, replace(wanted, limit=None), search, "t.id, t.number")
-    return [(row["id"], row["number"]) for row in rows]
+    shown = (trials.c.id, trials.c.number)
+    rows = await _load(connection, replace(wanted, limit=None), search, shown)
+    return [(row.id, row.number) for row in rows]
 
 
 async def load_cells(
-    driver: Driver, rows: Sequence[UUID], columns: Sequence[Column], search: Search
+    connection: AsyncConnection, rows: Sequence[UUID], columns: Sequence[Column], search: Search
 ) -> list[tuple[JsonValue, ...]]:
     """Return the cells of these trials, in their order; None where a trial has no such value. Those of metrics may be NaN or infinite."""
-    trials = {row["id"]: row for row in await driver.fetch(_TRIALS, list(rows))}
+    facts = (cell.label(name) for name, cell in FACTS.items())
+    query = select(trials.c.id, *facts, trials.c.hyperparameters).where(among(trials.c.id, rows))
+    shown = {row["id"]: row for row in (await connection.execute(query)).mappings()}
     keys = {column.key for column in columns if isinstance(column, Metric)}
-    found = await load_summaries_of(driver, rows, list(keys)) if keys else {}
+    found = await load_summaries_of(connection, rows, list(keys)) if keys else {}
     return [
-        tuple(_cell(column, trials[row], found.get(row, {}), search) for column in columns) for row in rows
+        tuple(_cell(column, shown[row], found.get(row, {}), search) for column in columns) for row in rows
     ]
 
 
 def number_of(metric: Metric, summary: Summary | None, search: Search) -> float | None:
     """Return what the column says of a metric's summary; NaN where it has no finite value of which to say it."""
-    if summary is None:
-        return None
-    match metric.stat:
-        case Stat.COUNT:
-            return summary.count
-        case Stat.LAST_STEP:
-            return summary.last_step
-        case Stat.MIN:
-            return summary.best(smaller_is_better=True)
-        case Stat.MAX:
-            return summary.best(smaller_is_better=False)
-        case Stat.MEAN:
-            return summary.mean
-        case Stat.LAST:
-            return summary.last
-        case Stat.BEST:
-            return summary.best(smaller_is_better=search.smaller_is_better)
+    return None if summary is None else _NUMBERS[stat_of(metric, search.smaller_is_better)](summary)
 
 
-async def _load(driver: Driver, wanted: Wanted, search: Search, shown: str) -> Sequence[Row]:
+async def _load(
+    connection: AsyncConnection, wanted: Wanted, search: Search, shown: Sequence[ColumnElement[Any]]
+) -> Sequence[Row[Any]]:
     """What is shown of the rows that are wanted, with the cells by which they are ordered as `k0`, `k1`, …"""
-    statement = Statement(search.smaller_is_better)
-    conditions = [f"t.experiment = {statement.bind(wanted.experiment, 'uuid')}", "t.number IS NOT NULL"]
-    if wanted.filter is not None:
-        conditions.append(statement.condition(wanted.filter))
-    if wanted.after is not None:
-        conditions.append(statement.after(wanted.orders, wanted.after))
-    cells = [statement.cell(order.column) for order in wanted.orders]
-    ends = ["DESC NULLS LAST" if order.is_descending else "ASC NULLS LAST" for order in wanted.orders]
-    ordered = ", ".join([*(f"{cell} {end}" for cell, end in zip(cells, ends, strict=True)), "t.number"])
-    limit = statement.bind(wanted.limit, "int")
-    keys = ", ".join([shown, *(f"({cell})::text AS k{place}" for place, cell in enumerate(cells))])
-    joins = await _joined_metrics(driver, wanted.experiment, statement)
-    sql = (
-        f"SELECT {keys} FROM registry.trials t {joins}"
-        f" WHERE {' AND '.join(conditions)} ORDER BY {ordered} LIMIT {limit}"
+    metrics = await _load_metrics(connection, wanted, search)
+    joined: FromClause = trials
+    for table in metrics.values():
+        joined = joined.outerjoin(table, table.c.trial == trials.c.id)
+    cells = Cells(metrics, search.smaller_is_better)
+    keys = [cells.of(order.column) for order in wanted.orders]
+    ends = [
+        (key.desc() if order.is_descending else key.asc()).nulls_last()
+        for order, key in zip(wanted.orders, keys, strict=True)
+    ]
+    query = (
+        select(*shown, *(cast(key, Text).label(f"k{place}") for place, key in enumerate(keys)))
+        .select_from(joined)
+        .where(trials.c.experiment == wanted.experiment, trials.c.number.is_not(None))
+        .order_by(*ends, trials.c.number)
+        .limit(wanted.limit)
     )
-    return await driver.fetch(sql, *statement.arguments)
+    if wanted.filter is not None:
+        query = query.where(cells.condition(wanted.filter))
+    if wanted.after is not None:
+        query = query.where(cells.behind(wanted.orders, wanted.after))
+    return (await connection.execute(query)).all()
 
 
-async def _joined_metrics(driver: Driver, experiment: UUID, statement: Statement) -> str:
-    """The joins of the metrics that a statement speaks of: summaries added up in SQL, but for trials whose runs repeated steps."""
-    if not statement.metrics:
-        return ""
-    repeated = await load_repeated(driver, experiment, list(statement.metrics))
-    joins = []
-    for place, ((group, name), stats) in enumerate(statement.metrics.items()):
-        table = _METRIC.format(
-            alone=", ".join(f"{_ALONE[stat]} AS {stat}" for stat in sorted(stats)),
-            stats=", ".join(f"{_STATS[stat]} AS {stat}" for stat in sorted(stats)),
-            experiment=statement.bind(experiment, "uuid"),
-            group=statement.bind(group, "text"),
-            name=statement.bind(name, "text"),
-        )
-        corrected = {trial: found[group, name] for trial, found in repeated.items() if (group, name) in found}
-        if corrected:
-            table = _CORRECTED.format(
-                table=table,
-                trials=statement.bind(list(corrected), "uuid[]"),
-                stats=", ".join(sorted(stats)),
-                types=", ".join(f"{stat} float8" for stat in sorted(stats)),
-                values=statement.bind(
-                    json.dumps([_row(trial, one) for trial, one in corrected.items()]), "jsonb"
-                ),
-            )
-        joins.append(f"LEFT JOIN ({table}) m{place} ON m{place}.trial = t.id")
-    return " ".join(joins)
-
-
-def _row(trial: UUID, summary: Summary) -> dict[str, JsonValue]:
+async def _load_metrics(
+    connection: AsyncConnection, wanted: Wanted, search: Search
+) -> dict[MetricKey, FromClause]:
+    """The metrics by which rows are filtered and ordered, by trial: summaries added up in SQL, but for trials whose runs repeated steps."""
+    stats: dict[MetricKey, list[Stat]] = {}
+    for named in columns_of(wanted.filter, wanted.orders):
+        if isinstance(named, Metric):
+            stat = stat_of(named, search.smaller_is_better)
+            if stat not in stats.setdefault(named.key, []):
+                stats[named.key].append(stat)
+    if not stats:
+        return {}
+    repeated = await load_repeated(connection, wanted.experiment, list(stats))
     return {
-        "trial": str(trial),
-        "count": summary.count,
-        "min": str(summary.best(smaller_is_better=True)),
-        "max": str(summary.best(smaller_is_better=False)),
-        "mean": str(summary.mean),
-        "last": str(summary.last),
-        "last_step": summary.last_step,
+        key: _metric(
+            wanted.experiment, key, asked, {trial: of[key] for trial, of in repeated.items() if key in of}
+        )
+        for key, asked in stats.items()
     }
 
 
-def _placed(row: Row, cells: int) -> Placed:
+def _metric(
+    experiment: UUID, key: MetricKey, stats: Sequence[Stat], corrected: Mapping[UUID, Summary]
+) -> FromClause:
+    """A metric's stats by trial. Most trials have one run: where there is nothing to add up, nothing is grouped."""
+    group, name = key
+    restarted = select(runs.c.trial).where(runs.c.experiment == experiment, runs.c.number > 1)
+    of_metric = (series.c.experiment == experiment, series.c.group == group, series.c.name == name)
+    of_one = (
+        select(series.c.trial, *(_OF_ONE[stat].label(stat) for stat in stats))
+        .where(*of_metric, series.c.count > 0)
+        .where(~restarted.where(runs.c.trial == series.c.trial).correlate(series).exists())
+    )
+    of_many = (
+        select(series.c.trial, *(_OF_MANY[stat].label(stat) for stat in stats))
+        .where(*of_metric, series.c.count > 0, series.c.trial.in_(restarted))
+        .group_by(series.c.trial)
+    )
+    found = of_one.union_all(of_many)
+    if corrected:
+        summed = found.subquery()
+        given = rows_given(
+            [column("trial", Uuid), *(column(stat, Float) for stat in stats)],
+            [(trial, *(_NUMBERS[stat](one) for stat in stats)) for trial, one in corrected.items()],
+        )
+        found = union_all(select(summed).where(~among(summed.c.trial, corrected)), select(given))
+    return found.subquery()
+
+
+def _placed(row: Row[Any], cells: int) -> Placed:
     return Placed(
-        row["id"],
-        row["number"],
-        row["state"],
-        (*(row[f"k{place}"] for place in range(cells)), str(row["number"])),
+        row.id,
+        row.number,
+        row.state,
+        (*(getattr(row, f"k{place}") for place in range(cells)), str(row.number)),
     )
 
 
-def _cell(column: Column, trial: Row, summaries: Mapping[MetricKey, Summary], search: Search) -> JsonValue:
+def _cell(
+    column: Column, trial: RowMapping, summaries: Mapping[MetricKey, Summary], search: Search
+) -> JsonValue:
     match column:
         case Fact(name):
             fact = trial[name]
-            return fact.isoformat() if isinstance(fact, datetime) else cast(JsonValue, fact)
+            return fact.isoformat() if isinstance(fact, datetime) else fact
         case Hyperparameter(path):
             return _at(trial["hyperparameters"], path)
         case Metric():
@@ -185,41 +209,31 @@ def _at(values: JsonValue, path: Sequence[str]) -> JsonValue:
     return values
 
 
-_TRIALS = """
-SELECT id, number, state, invalid, runs, created_at AS created, ended_at AS ended, hyperparameters
-FROM registry.trials WHERE id = ANY($1::uuid[])
-"""
-_STATS = {
-    "count": "sum(s.count)::float8",
-    "min": "min(s.least) FILTER (WHERE s.finite > 0)",
-    "max": "max(s.greatest) FILTER (WHERE s.finite > 0)",
-    "mean": "sum(s.total) / nullif(sum(s.finite), 0)",
+_NUMBERS: Mapping[Stat, Callable[[Summary], float]] = {
+    Stat.COUNT: lambda summary: summary.count,
+    Stat.MIN: lambda summary: summary.best(smaller_is_better=True),
+    Stat.MAX: lambda summary: summary.best(smaller_is_better=False),
+    Stat.MEAN: lambda summary: summary.mean,
+    Stat.LAST: lambda summary: summary.last,
+    Stat.LAST_STEP: lambda summary: summary.last_step,
+}
+_OF_ONE: Mapping[Stat, ColumnElement[Any]] = {
+    Stat.COUNT: cast(series.c.count, Float),
+    Stat.MIN: case((series.c.finite > 0, series.c.least)),
+    Stat.MAX: case((series.c.finite > 0, series.c.greatest)),
+    Stat.MEAN: series.c.total / func.nullif(series.c.finite, 0),
+    Stat.LAST: series.c.last,
+    Stat.LAST_STEP: cast(series.c.last_step, Float),
+}
+_OF_MANY: Mapping[Stat, ColumnElement[Any]] = {
+    Stat.COUNT: cast(func.sum(series.c.count), Float),
+    Stat.MIN: func.min(series.c.least).filter(series.c.finite > 0),
+    Stat.MAX: func.max(series.c.greatest).filter(series.c.finite > 0),
+    Stat.MEAN: func.sum(series.c.total) / func.nullif(func.sum(series.c.finite), 0),
     # Of the run that came furthest, the later one of two: without a sort of all rows.
-    "last": "(max(ARRAY[s.last_step::float8, s.id::float8, s.last]))[3]",
-    "last_step": "max(s.last_step)::float8",
+    Stat.LAST: func.max(
+        array([cast(series.c.last_step, Float), cast(series.c.id, Float), series.c.last]), type_=ARRAY(Float)
+    )[3],
+    Stat.LAST_STEP: cast(func.max(series.c.last_step), Float),
 }
-_ALONE = {
-    "count": "s.count::float8",
-    "min": "CASE WHEN s.finite > 0 THEN s.least END",
-    "max": "CASE WHEN s.finite > 0 THEN s.greatest END",
-    "mean": "s.total / nullif(s.finite, 0)",
-    "last": "s.last",
-    "last_step": "s.last_step::float8",
-}
-"""The same of the only run of a trial."""
-# Most trials have one run: where there is nothing to add up, nothing is grouped.
-_METRIC = """
-WITH restarted AS NOT MATERIALIZED (
-    SELECT r.trial FROM registry.runs r WHERE r.experiment = {experiment} AND r.number > 1)
-SELECT s.trial, {alone} FROM registry.series s
-WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
-    AND NOT EXISTS (SELECT FROM restarted r WHERE r.trial = s.trial)
-UNION ALL
-SELECT s.trial, {stats} FROM registry.series s
-WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
-    AND s.trial IN (SELECT trial FROM restarted)
-GROUP BY s.trial"""
-_CORRECTED = """
-SELECT * FROM ({table}) a WHERE NOT a.trial = ANY({trials})
-UNION ALL
-SELECT trial, {stats} FROM jsonb_to_recordset({values}) AS c(trial uuid, {types})"""
+"""The same of a trial's runs together."""

@@ -3,28 +3,42 @@
 Locks are taken in one order everywhere: the trial, its runs, their marks.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
-import orjson
-from sqlalchemy import select, text
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Float,
+    Row,
+    Table,
+    Uuid,
+    case,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
-from services.registry.store.retention import DAYS
+from services.registry.store.arrays import among, rows_given
 from services.registry.store.series import supersede_summaries
-from services.registry.store.tables import trials
-from shared.driver import Driver, Row
+from services.registry.store.tables import experiments, marks, runs, trials, validations
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
 """The columns of an experiment's policy of collection."""
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_IDENTITY = {"id", "tenant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +70,72 @@ class StoredRun:
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep each experiment's name, workspace, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
-    await Driver.of(connection).fetch(_SAVE_SUBMISSIONS, _json(rows))
+    made = insert(experiments)
+    new: dict[str, ColumnElement[Any]] = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}
+    for name in COUNTS:
+        new[name] = case((experiments.c.is_policy_edited, experiments.c[name]), else_=new[name])
+    await connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=new), rows)
 
 
 async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep whether experiments are over; only newer versions apply."""
-    await Driver.of(connection).fetch(_SAVE_EXPERIMENT_END, _json(rows))
+    await _save_newer(connection, experiments, "version", rows)
 
 
 async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep what trials are made of; only newer versions apply."""
-    await Driver.of(connection).fetch(_SAVE_WANTED, _json(rows))
+    await _save_newer(connection, trials, "wanted_version", rows)
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep where trials stand; only newer versions apply."""
-    await Driver.of(connection).fetch(_SAVE_CHANGED, _json(rows))
+    await _save_newer(connection, trials, "changed_version", rows)
 
 
 async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: datetime) -> None:
     """Make trial and run known, whoever speaks of them first, and raise the trial's newest token. Locks the trial."""
-    driver = Driver.of(connection)
-    known = facts.trial_id, facts.tenant, facts.experiment_id
-    await driver.fetch(_RAISE_TOKEN, *known, facts.token, facts.code_hash, facts.start_checkpoint)
-    ending = Ending.lost if facts.stale and facts.token else None
-    await driver.fetch(_INSERT_RUN, facts.run_id, *known, facts.run_number, facts.token, ending, now.date())
+    known = {"tenant": facts.tenant, "experiment": facts.experiment_id}
+    trial = insert(trials).values(
+        **known,
+        id=facts.trial_id,
+        newest_token=facts.token,
+        code_hash=facts.code_hash,
+        start_checkpoint=facts.start_checkpoint,
+    )
+    newest = func.greatest(trials.c.newest_token, trial.excluded.newest_token)
+    await connection.execute(
+        trial.on_conflict_do_update(index_elements=["id"], set_={"newest_token": newest})
+    )
+    run = insert(runs).values(
+        **known,
+        id=facts.run_id,
+        trial=facts.trial_id,
+        number=facts.run_number,
+        token=facts.token,
+        ending=Ending.lost if facts.stale and facts.token else None,
+        first_day=now.date(),
+    )
+    await connection.execute(run.on_conflict_do_nothing())
 
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Ending) -> None:
     """Keep how a run ended, and for how long it had which slots."""
     slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
-    facts = ended.run_id, ending, ended.ended_at, ended.checkpoints, ended.version
-    had = ended.granted_at, float(slots), ended.outcome
-    follows = ended.request, ended.next == "requeued", [member.worker for member in ended.members]
-    await Driver.of(connection).fetch(_END_RUN, *facts, *had, *follows)
+    changed = update(runs).where(runs.c.id == ended.run_id)
+    await connection.execute(
+        changed.values(
+            ending=ending,
+            ended_at=ended.ended_at,
+            announced=ended.checkpoints,
+            version=ended.version,
+            granted_at=ended.granted_at,
+            slots=float(slots),
+            outcome=ended.outcome,
+            request=ended.request,
+            is_requeued=ended.next == "requeued",
+            workers=[member.worker for member in ended.members],
+        )
+    )
 
 
 async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
@@ -102,31 +148,44 @@ async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
 
 async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun]:
     """Lock the trial and return its runs by number; none for an unknown trial."""
-    driver = Driver.of(connection)
-    found = await driver.fetch(_LOCK_TRIAL, trial)
-    if not found:
+    locked = select(trials.c.newest_token).where(trials.c.id == trial).with_for_update(key_share=True)
+    newest = await connection.scalar(locked)
+    if newest is None:
         return []
-    newest = found[0]["newest_token"]
-    return [_stored(row, newest) for row in await driver.fetch(_BY_TRIAL, trial)]
+    of_trial = (
+        select(runs).where(runs.c.trial == trial).order_by(runs.c.number).with_for_update(key_share=True)
+    )
+    return [_stored(row, newest) for row in await connection.execute(of_trial)]
 
 
 async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[UUID]) -> None:
     """Mark these runs of a locked trial as stale, in their marks too."""
-    driver = Driver.of(connection)
-    await driver.fetch(_STALE_RUNS, list(stale))
-    await driver.fetch(_STALE_MARKS, list(stale))
+    for table, run in ((runs, runs.c.id), (marks, marks.c.run)):
+        fresh = update(table).where(among(run, stale), table.c.is_stale.is_(False))
+        await connection.execute(fresh.values(is_stale=True))
 
 
 async def save_resumption(
     connection: AsyncConnection, run: UUID, resumed_from: int, restored: UUID | None
 ) -> None:
     """Keep from where a run goes on."""
-    await Driver.of(connection).fetch(_RESUME_RUN, run, resumed_from, restored)
+    changed = update(runs).where(runs.c.id == run)
+    await connection.execute(changed.values(resumed_from=resumed_from, restored=restored))
 
 
 async def load_standing(connection: AsyncConnection, trial: UUID) -> list[Standing]:
     """The trial's validations without those that a later run makes again: the ten best by the searcher's metric, the best first."""
-    return [Standing(*row) for row in await connection.execute(_STANDING, {"trial": trial})]
+    value = cast(validations.c["values"][trials.c.metric].astext, Float)
+    counts = runs.c.superseded_after.is_(None) | (validations.c.step <= runs.c.superseded_after)
+    standing = (
+        select(validations.c.step, value, validations.c["values"])
+        .join(trials, trials.c.id == validations.c.trial)
+        .join(runs, runs.c.id == validations.c.run)
+        .where(trials.c.id == trial, value != literal(math.nan), counts)
+        .order_by(case((trials.c.smaller_is_better, value), else_=-value), validations.c.step)
+        .limit(10)
+    )
+    return [Standing(*row) for row in await connection.execute(standing)]
 
 
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
@@ -135,103 +194,33 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
     The marks come first: a batch in flight holds its mark's lock until its commit, so the summaries that are computed
     afterwards hold it or it sees the boundary.
     """
-    given = {"runs": list(boundaries), "steps": list(boundaries.values())}
-    await connection.execute(_BOUND_MARKS, given)
-    await connection.execute(_BOUND_RUNS, given)
-    await supersede_summaries(Driver.of(connection), boundaries)
+    for table, run in ((marks, marks.c.run), (runs, runs.c.id)):
+        given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
+        bound = update(table).where(run == given.c.run).values(superseded_after=given.c.step)
+        await connection.execute(bound)
+    await supersede_summaries(connection, boundaries)
 
 
-def _json(rows: Sequence[Mapping[str, object]]) -> str:
-    return orjson.dumps(rows, default=str).decode()
+async def _save_newer(
+    connection: AsyncConnection, table: Table, version: str, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Make rows known, or replace what they have of a known row by what is of a newer version."""
+    made = insert(table)
+    is_newer = table.c[version] < made.excluded[version]
+    new = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}
+    await connection.execute(
+        made.on_conflict_do_update(index_elements=["id"], set_=new, where=is_newer), rows
+    )
 
 
-def _stored(row: Row, newest: int) -> StoredRun:
-    ending = Ending(row["ending"]) if row["ending"] else None
+def _stored(row: Row[Any], newest: int) -> StoredRun:
+    ending = Ending(row.ending) if row.ending else None
     return StoredRun(
-        row["id"],
-        row["number"],
-        Fence(row["token"], newest, ending),
-        row["resumed_from"],
-        row["restored"],
-        row["is_stale"],
-        row["superseded_after"],
+        row.id,
+        row.number,
+        Fence(row.token, newest, ending),
+        row.resumed_from,
+        row.restored,
+        row.is_stale,
+        row.superseded_after,
     )
-
-
-def _upsert(table: str, names: str, version: str | None = None, changes: Mapping[str, str] = _NOTHING) -> str:
-    """Rows, given as one JSON array, made known, or these columns of them replaced; with a version, by newer ones only."""
-    columns = names.split()
-    new = ", ".join(f"{name} = {changes.get(name, f'excluded.{name}')}" for name in columns)
-    guard = f" WHERE known.{version} < excluded.{version}" if version else ""
-    given = ", ".join(("id", "tenant", *columns))
-    return (
-        f"INSERT INTO registry.{table} AS known ({given})"
-        f" SELECT {given} FROM jsonb_populate_recordset(NULL::registry.{table}, $1::jsonb)"
-        f" ON CONFLICT (id) DO UPDATE SET {new}{guard}"
-    )
-
-
-def _unless_edited(name: str) -> str:
-    return f"CASE WHEN known.is_policy_edited THEN known.{name} ELSE excluded.{name} END"
-
-
-_SAVE_SUBMISSIONS = _upsert(
-    "experiments",
-    f"number name workspace datasets code_hash {' '.join(DAYS)} {' '.join(COUNTS)}",
-    changes={name: _unless_edited(name) for name in COUNTS},
-)
-_SAVE_EXPERIMENT_END = _upsert("experiments", "version is_final final_at", "version")
-_SAVE_WANTED = _upsert(
-    "trials",
-    "experiment wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s"
-    " wanted request",
-    "wanted_version",
-)
-_SAVE_CHANGED = _upsert(
-    "trials",
-    "experiment changed_version number state invalid runs created_at ended_at is_final final_at",
-    "changed_version",
-)
-_RAISE_TOKEN = """
-INSERT INTO registry.trials AS known (id, tenant, experiment, newest_token, code_hash, start_checkpoint)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (id) DO UPDATE SET newest_token = greatest(known.newest_token, excluded.newest_token)
-"""
-_INSERT_RUN = """
-INSERT INTO registry.runs (id, trial, tenant, experiment, number, token, ending, first_day)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (id) DO NOTHING
-"""
-_END_RUN = """
-UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5, granted_at = $6, slots = $7, outcome = $8,
-    request = $9, is_requeued = $10, workers = $11
-WHERE id = $1
-"""
-_RESUME_RUN = "UPDATE registry.runs SET resumed_from = $2, restored = $3 WHERE id = $1"
-_LOCK_TRIAL = "SELECT newest_token FROM registry.trials WHERE id = $1 FOR NO KEY UPDATE"
-_BY_TRIAL = """
-SELECT id, number, token, ending, resumed_from, restored, is_stale, superseded_after
-FROM registry.runs WHERE trial = $1 ORDER BY number FOR NO KEY UPDATE
-"""
-_STALE_RUNS = "UPDATE registry.runs SET is_stale = true WHERE id = ANY($1::uuid[]) AND NOT is_stale"
-_STALE_MARKS = "UPDATE registry.marks SET is_stale = true WHERE run = ANY($1::uuid[]) AND NOT is_stale"
-_STANDING = text(
-    """
-    SELECT v.step, found.value, v.values
-    FROM registry.trials t
-    JOIN registry.validations v ON v.trial = t.id
-    JOIN registry.runs r ON r.id = v.run
-    CROSS JOIN LATERAL (SELECT (v.values ->> t.metric)::float8 AS value) found
-    WHERE t.id = :trial AND found.value <> 'NaN' AND (r.superseded_after IS NULL OR v.step <= r.superseded_after)
-    ORDER BY CASE WHEN t.smaller_is_better THEN found.value ELSE -found.value END, v.step
-    LIMIT 10
-    """
-)
-_BOUND_MARKS = text(
-    "UPDATE registry.marks m SET superseded_after = b.step"
-    " FROM unnest(CAST(:runs AS uuid[]), CAST(:steps AS bigint[])) AS b(run, step) WHERE m.run = b.run"
-)
-_BOUND_RUNS = text(
-    "UPDATE registry.runs r SET superseded_after = b.step"
-    " FROM unnest(CAST(:runs AS uuid[]), CAST(:steps AS bigint[])) AS b(run, step) WHERE r.id = b.run"
-)

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import select, text, tuple_, update
+from sqlalchemy import Text, Uuid, delete, func, literal, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.registry.core.checkpoint import State
+from services.registry.store.arrays import among
 from services.registry.store.objects import Content
 from services.registry.store.storage import Stored
 from services.registry.store.storage_tables import workspace_objects, workspace_storage
-from services.registry.store.tables import experiments, objects
+from services.registry.store.tables import checkpoint_files, checkpoints, experiments, objects
 
 MOST_SHOWN = 1_000
 
@@ -82,14 +84,58 @@ async def find_held(
 
 async def hold(connection: AsyncConnection, tenant: UUID, workspace: str, checkpoint: UUID) -> None:
     """Count what a checkpoint holds that its workspace, whose row is locked, did not hold yet."""
-    given = {"tenant": tenant, "workspace": workspace, "checkpoint": checkpoint}
-    await connection.execute(_HOLD, given)
+    contents = (
+        select(literal(tenant, Uuid), literal(workspace, Text), objects.c.key, objects.c.size_bytes)
+        .distinct()
+        .join(checkpoint_files, checkpoint_files.c.key == objects.c.key)
+        .where(checkpoint_files.c.checkpoint == checkpoint)
+    )
+    made = (
+        insert(workspace_objects)
+        .from_select(["tenant", "workspace", "key", "size_bytes"], contents)
+        .on_conflict_do_nothing()
+        .returning(workspace_objects.c.size_bytes)
+        .cte("made")
+    )
+    more = select(func.coalesce(func.sum(made.c.size_bytes), 0)).scalar_subquery()
+    columns = workspace_storage.c
+    mine = update(workspace_storage).where(columns.tenant == tenant, columns.workspace == workspace)
+    await connection.execute(mine.values(used_bytes=columns.used_bytes + more))
 
 
 async def release(connection: AsyncConnection, gone: Sequence[UUID]) -> None:
     """Let go what no checkpoint of their workspaces holds any more, now that these are deleted."""
-    await connection.execute(_LOCK, {"gone": list(gone)})
-    await connection.execute(_RELEASE, {"gone": list(gone)})
+    stored, held, wanted = workspace_storage.c, workspace_objects.c, among(checkpoints.c.id, gone)
+    whose = select(experiments.c.tenant, experiments.c.workspace).select_from(_OF_EXPERIMENTS).where(wanted)
+    locked = select(literal(1)).where(tuple_(stored.tenant, stored.workspace).in_(whose))
+    await connection.execute(locked.order_by(stored.tenant, stored.workspace).with_for_update())
+    mine = (
+        select(experiments.c.tenant, experiments.c.workspace, checkpoint_files.c.key)
+        .distinct()
+        .select_from(_WITH_FILES)
+        .where(wanted)
+        .cte("mine")
+    )
+    is_held = (
+        select(checkpoint_files.c.key)
+        .select_from(_WITH_FILES)
+        .where(checkpoint_files.c.key == held.key, experiments.c.workspace == held.workspace)
+        .where(checkpoints.c.state != State.deleted)
+        .correlate(workspace_objects)
+        .exists()
+    )
+    released = (
+        delete(workspace_objects)
+        .where(*(held[name] == mine.c[name] for name in ("tenant", "workspace", "key")), ~is_held)
+        .returning(held.tenant, held.workspace, held.size_bytes)
+        .cte("released")
+    )
+    owner = released.c.tenant, released.c.workspace
+    freed = select(*owner, func.sum(released.c.size_bytes).label("size_bytes")).group_by(*owner).cte("freed")
+    counted = update(workspace_storage).where(
+        stored.tenant == freed.c.tenant, stored.workspace == freed.c.workspace
+    )
+    await connection.execute(counted.values(used_bytes=stored.used_bytes - freed.c.size_bytes))
 
 
 async def add_used(connection: AsyncConnection, tenant: UUID, workspace: str, more_bytes: int) -> None:
@@ -115,30 +161,5 @@ async def save_maximum(
 
 
 _STORED = select(workspace_storage.c.used_bytes, workspace_storage.c.maximum_bytes)
-_HOLD = text(
-    "WITH made AS (INSERT INTO registry.workspace_objects (tenant, workspace, key, size_bytes)"
-    " SELECT DISTINCT CAST(:tenant AS uuid), CAST(:workspace AS text), o.key, o.size_bytes FROM registry.checkpoint_files f"
-    " JOIN registry.objects o ON o.key = f.key WHERE f.checkpoint = :checkpoint"
-    " ON CONFLICT DO NOTHING RETURNING size_bytes)"
-    " UPDATE registry.workspace_storage SET used_bytes = used_bytes + (SELECT coalesce(sum(size_bytes), 0) FROM made)"
-    " WHERE tenant = :tenant AND workspace = :workspace"
-)
-_LOCK = text(
-    "SELECT FROM registry.workspace_storage s WHERE (s.tenant, s.workspace) IN ("
-    " SELECT e.tenant, e.workspace FROM registry.checkpoints c JOIN registry.experiments e ON e.id = c.experiment"
-    " WHERE c.id = ANY(CAST(:gone AS uuid[]))) ORDER BY s.tenant, s.workspace FOR UPDATE"
-)
-_RELEASE = text(
-    "WITH mine AS (SELECT DISTINCT e.tenant, e.workspace, f.key FROM registry.checkpoint_files f"
-    " JOIN registry.checkpoints c ON c.id = f.checkpoint JOIN registry.experiments e ON e.id = c.experiment"
-    " WHERE c.id = ANY(CAST(:gone AS uuid[]))),"
-    " gone AS (DELETE FROM registry.workspace_objects w USING mine"
-    " WHERE w.tenant = mine.tenant AND w.workspace = mine.workspace AND w.key = mine.key AND NOT EXISTS ("
-    " SELECT 1 FROM registry.checkpoint_files f JOIN registry.checkpoints c ON c.id = f.checkpoint"
-    " JOIN registry.experiments e ON e.id = c.experiment"
-    " WHERE f.key = w.key AND c.state <> 'deleted' AND e.workspace = w.workspace)"
-    " RETURNING w.tenant, w.workspace, w.size_bytes),"
-    " summed AS (SELECT tenant, workspace, sum(size_bytes) AS size_bytes FROM gone GROUP BY tenant, workspace)"
-    " UPDATE registry.workspace_storage s SET used_bytes = s.used_bytes - summed.size_bytes FROM summed"
-    " WHERE s.tenant = summed.tenant AND s.workspace = summed.workspace"
-)
+_OF_EXPERIMENTS = checkpoints.join(experiments, experiments.c.id == checkpoints.c.experiment)
+_WITH_FILES = _OF_EXPERIMENTS.join(checkpoint_files, checkpoint_files.c.checkpoint == checkpoints.c.id)

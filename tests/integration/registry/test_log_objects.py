@@ -1,15 +1,14 @@
 """Old log lines in the object store: each line read once and in order, found wherever it lies, gone when it is old enough."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import numpy as np
 import pytest
 
-from services.registry.store.log_filters import TOGETHER
 from shared.ids import TrialId
 from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
 from shared.messages.retention import RetentionRule, SetRetention
@@ -27,22 +26,15 @@ QUICK = {
     "MUSTER_REGISTRY__LOG_REST_LETTERS": "1",
     "MUSTER_REGISTRY__LOG_REST_AFTER_S": "0",
     "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
-    "MUSTER_REGISTRY__LOG_SHARE_EVERY_S": "0.1",
     "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2",
     "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
 }
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shelf")
-
-
-@pytest.fixture(scope="module")
-async def packing(around: Platform, shelf: Path) -> AsyncIterator[Registry]:
-    """A replica that packs a trial's lines early, and has room for copies of a few objects."""
-    copies = {"MUSTER_REGISTRY__LOG_SHELF": str(shelf), "MUSTER_REGISTRY__LOG_SHELF_BYTES": "20000"}
-    async with around.registry(**QUICK, **copies) as running:
+async def packing(around: Platform) -> AsyncIterator[Registry]:
+    """A replica that packs a trial's lines early."""
+    async with around.registry(**QUICK) as running:
         yield running
 
 
@@ -59,7 +51,6 @@ async def test_packed_lines_are_read_once_and_in_order(around: Platform, packing
 async def test_lines_are_found_wherever_they_lie(around: Platform, packing: Registry) -> None:
     run = await written(around, 2_500)
     await eventually(lambda: is_packed(around, run))
-    await eventually(lambda: share_a_filter(around, run))
     await around.lines(run, 2_501, ["step 7 again"])
     found = await search(around, run, contains="step 7 ")
     assert [line.cursor for line in found] == [7, 2_501]
@@ -71,10 +62,46 @@ async def test_lines_are_found_wherever_they_lie(around: Platform, packing: Regi
     ]
     assert await search(around, run, contains="step 7 ", until_ms=1) == []
     paged = await around.ask(GetLogs(trial_id=run.trial, pattern="step .99 ", limit=2))
-    assert ([line.cursor for line in paged.lines], paged.next) == ([199, 299], 299)
+    assert [line.cursor for line in paged.lines] == [199, 299]
+    rest = await around.ask(GetLogs(trial_id=run.trial, pattern="step .99 ", after=paged.next))
+    assert [line.cursor for line in rest.lines] == list(range(399, 1_000, 100))
     for tail, cursors in ((1, [2_501]), (2, [7, 2_501])):
         last = await around.ask(GetLogs(trial_id=run.trial, contains="step 7 ", tail=tail))
         assert [line.cursor for line in last.lines] == cursors
+
+
+async def test_objects_of_earlier_versions_are_searched(around: Platform, packing: Registry) -> None:
+    """Some share a filter, others have none that is known and are read whole."""
+    run = await written(around, 500)
+    await eventually(lambda: is_packed(around, run))
+    rows = await around.rows(
+        "SELECT id, tenant, part_bits, part_slices, part_grams FROM registry.log_objects WHERE trial = $1 ORDER BY first",
+        run.trial,
+    )
+    oldest, *others = rows
+    shared, bits = uuid4(), others[0]["part_bits"]
+    sharing = [row for row in others if (row["part_slices"], row["part_bits"]) == (1, bits)]
+    assert len(sharing) > 1
+    places = [np.unpackbits(np.frombuffer(row["part_grams"], np.uint8), bitorder="little") for row in sharing]
+    await around.rows(
+        "INSERT INTO registry.log_filters (id, tenant, bits, width, grams) VALUES ($1, $2, $3, $4, $5)",
+        *(shared, run.tenant, bits, len(sharing), np.stack(places, axis=1).tobytes()),
+    )
+    for begin, row in enumerate(sharing):
+        await around.rows(
+            "UPDATE registry.log_objects SET shared_filter = $2, shared_from = $3, part_grams = NULL WHERE id = $1",
+            *(row["id"], shared, begin),
+        )
+    await around.rows(
+        "UPDATE registry.log_objects SET part_grams = NULL, part_bits = NULL, part_slices = NULL, part_lines = NULL,"
+        " part_offsets = NULL WHERE id = $1",
+        oldest["id"],
+    )
+    for number in (7, 250, 500):
+        found = await search(around, run, contains=text(number))
+        assert [line.cursor for line in found] == [number]
+    assert await search(around, run, contains="step 501 ") == []
+    assert len(await search(around, run, contains="step")) == 500
     await around.rows("UPDATE registry.log_objects SET state = 'deleting' WHERE trial = $1", run.trial)
 
     async def is_gone() -> bool:
@@ -105,25 +132,6 @@ async def test_a_pattern_that_could_explode_is_refused(around: Platform, packing
         with pytest.raises(Exception, match="pattern") as refused:
             await around.ask(SearchLogs(pattern=pattern))
         assert getattr(refused.value, "code", None) == code
-
-
-async def test_what_was_packed_is_found_on_the_replicas_own_disk(
-    around: Platform, packing: Registry, shelf: Path
-) -> None:
-    run = await written(around, 50)
-    await eventually(lambda: is_packed(around, run))
-    [packed] = await around.rows("SELECT id FROM registry.log_objects WHERE trial = $1", run.trial)
-    await eventually(lambda: exists(shelf / str(packed["id"])))
-    store = S3Objects.of(_s3(around.environment), CLOCK)
-    await store.delete(f"tenants/{run.tenant}/logs/{run.trial}/{packed['id']}")
-    await store.close()
-    assert [line.cursor for line in await search(around, run, contains="step 7 ")] == [7]
-    await around.rows("UPDATE registry.log_objects SET state = 'deleting' WHERE id = $1", packed["id"])
-
-    async def is_gone() -> bool:
-        return not await exists(shelf / str(packed["id"]))
-
-    await eventually(is_gone)
 
 
 async def test_old_lines_go_with_their_objects(around: Platform, packing: Registry) -> None:
@@ -178,10 +186,6 @@ async def test_lines_go_by_what_experiment_workspace_and_tenant_say(
     await around.ask(SetRetention(rule=RetentionRule(workspace="speech")))
 
 
-async def exists(path: Path) -> bool:
-    return await asyncio.to_thread(path.exists)
-
-
 async def has_no_chunks(around: Platform, run: Run) -> bool:
     return not await around.count(CHUNKS, run.trial)
 
@@ -211,11 +215,6 @@ def text(number: int) -> str:
 
 async def is_packed(around: Platform, run: Run) -> bool:
     return bool(await around.count(KEPT, run.trial)) and not await around.count(CHUNKS, run.trial)
-
-
-async def share_a_filter(around: Platform, run: Run) -> bool:
-    sharing = "SELECT count(shared_filter) FROM registry.log_objects WHERE trial = $1 AND part_grams IS NULL"
-    return await around.count(sharing, run.trial) == TOGETHER
 
 
 async def read_all_lines(around: Platform, run: Run) -> list[StoredLine]:

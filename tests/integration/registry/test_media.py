@@ -222,6 +222,9 @@ async def test_what_is_refused_is_named_and_the_rest_is_kept(around: Platform, r
         )
     with pytest.raises(Rejected, match="cursor"):
         await around.ask(GetMedia(trial_id=run.trial, after="a.b"))
+    with pytest.raises(Rejected) as refused:
+        await around.ask(GetMedia(trial_id=run.trial, names=("no\0name",)))
+    assert refused.value.code == "unstorable"
 
 
 async def test_a_tenant_without_room_is_told_so(around: Platform, registry: Registry) -> None:

@@ -1,10 +1,6 @@
 """Packed lines are what they were; a search passes by nothing that it should find, whatever the text and the pattern."""
 
 import re
-from functools import reduce
-from itertools import accumulate
-from operator import and_
-from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,17 +8,16 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from services.registry.core.logs.grams import (
+    Grams,
     asked_hashes,
-    asked_words,
     index_letters,
     required_text,
-    side_by_side,
     slice_of,
+    slices_with,
 )
 from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
 from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
-from services.registry.logs.reader import Found, Search, search_parts
-from services.registry.store.log_objects import StoredObject
+from services.registry.logs.reader import Found, Search
 from shared.errors import Rejected
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -61,13 +56,12 @@ def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
 
 def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
     rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1, 2001)]
-    stored = StoredObject(UUID(int=1), UUID(int=2), UUID(int=3), 1, 2000)
     parts = parts_of(1, pack([Block.of(1, 1, rows)]).content)
     upto, found, pages = 0, list[int](), 0
     while upto < 2000:
-        search = Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True, Found)
-        here = search.begin(2000)
-        search_parts(stored, [part for part in parts if part.first > upto], upto, search, here)
+        here = Found(Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True), upto)
+        part = next(part for part in parts if part.first > upto)
+        assert here.look_through(part.first, part.texts(), part.block)
         assert upto < here.upto < upto + 1000
         upto, pages = here.upto, pages + 1
         found += [line.number for line in here.lines]
@@ -89,7 +83,7 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     begin = data.draw(st.integers(0, len(text)))
     wanted = text[begin : data.draw(st.integers(begin, len(text)))]
     grams = index_letters([letters(pa.array(texts)).to_pybytes() for texts in parts])
-    assert grams.slices_with(asked(wanted)) >> slice_of(part, len(parts), grams.slices) & 1
+    assert slices_of_text(grams, wanted) >> slice_of(part, len(parts), grams.slices) & 1
     found = Matcher(Wanted(text=wanted)).places(
         pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
     )
@@ -105,9 +99,12 @@ def test_a_text_is_found_within_lines_and_never_across_them(lines: list[str], te
     assert list(found) == [place for place, line in enumerate(lines) if text in line]
 
 
-def asked(text: str) -> list[int]:
-    """As a search for it asks."""
-    return [*asked_words(text), *asked_hashes(text)]
+def slices_of_text(grams: Grams, text: str) -> int:
+    """The slices that a search for a text looks through, by the bytes that Postgres would give of the filter."""
+    hashes, width = asked_hashes(text), max(1, grams.slices // 8)
+    begins = [(each >> (32 - grams.bits)) * grams.slices >> 3 for each in hashes]
+    places = [grams.filter[begin : begin + width] for begin in begins]
+    return slices_with(hashes, places, grams.bits, grams.slices)
 
 
 def test_what_is_not_in_a_part_is_passed_by() -> None:
@@ -116,40 +113,12 @@ def test_what_is_not_in_a_part_is_passed_by() -> None:
         for begin in range(0, 50_000, 10_000)
     ]
     grams = index_letters(parts)
-    assert grams.slices_with(asked("step 34711 ")) == 0b1000
-    assert grams.slices_with(asked("loss=17390.74")) == 0b10000
-    assert grams.slices_with(asked("loss=")) == 0b11111111 >> 3
+    assert slices_of_text(grams, "step 34711 ") == 0b1000
+    assert slices_of_text(grams, "loss=17390.74") == 0b10000
+    assert slices_of_text(grams, "loss=") == 0b11111111 >> 3
     for absent in ("CUDA out of memory", "81649260017", "id=3fa4b1c2d3e4f506"):
-        assert grams.slices_with(asked(absent)) == 0
+        assert slices_of_text(grams, absent) == 0
     assert len(grams.filter) < sum(map(len, parts)) / 8
-
-
-def test_side_by_side_filters_say_what_each_says() -> None:
-    texts = [
-        [b"shard-%05d.tar" % (number * 7 + part) for part in range(parts)]
-        for number, parts in enumerate((1, 3, 8, 40))
-    ]
-    filters = [index_letters(parts) for parts in texts]
-    assert {one.bits for one in filters} == {filters[0].bits}
-    assert [one.slices for one in filters] == [1, 4, 8, 64]
-    *begins, width = accumulate((one.width for one in filters), initial=0)
-    shared = side_by_side(filters)
-    for wanted in ("shard-", "shard-00009.tar", "shard-00016.tar", "shard-00060.tar"):
-        hashes = asked(wanted)
-        looks = [(each >> (32 - filters[0].bits)) * width for each in hashes]
-        for begin, one in zip(begins, filters, strict=True):
-            places = [int.from_bytes(shared[at + begin : at + begin + one.width], "big") for at in looks]
-            assert reduce(and_, places) == one.slices_with(hashes)
-
-
-def test_a_word_is_known_as_a_whole_where_its_pieces_are_everywhere() -> None:
-    """Of four parts with all pieces of a number one has the number itself."""
-    pieces = [f"-{number:05d}." for number in range(4700, 4720) if number != 4711]
-    parts = [" ".join([*pieces, "-x4711.", "047110"] * 50).encode() for _ in range(4)]
-    parts[2] += b" shard-04711.tar"
-    grams = index_letters(parts)
-    assert grams.slices_with(asked_words("d-04711.t")) == 0b0100
-    assert asked_words("04711.tar") == asked_words("shard") == [], "what may go on beyond is no whole word"
 
 
 PATTERNS = st.lists(

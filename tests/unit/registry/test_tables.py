@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
+from sqlalchemy import FromClause, column as sql_column, table
+from sqlalchemy.dialects.postgresql.asyncpg import dialect
 
 from muster.errors import Rejected
 from services.registry.core.tables.columns import (
@@ -23,7 +25,7 @@ from services.registry.core.tables.filters import (
     read_filter,
     read_orders,
 )
-from services.registry.store.filtering import Statement
+from services.registry.store.filtering import Cells
 from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Order
 
 LOSS = Search("loss", smaller_is_better=True)
@@ -142,8 +144,14 @@ def test_a_shown_name_can_be_given_again(column: Column) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), _COLUMNS)
 def test_sql_is_made_of_fixed_pieces_whatever_a_user_writes(text: str, column: Column) -> None:
-    statement = Statement(smaller_is_better=True)
+    metrics = {column.key: series_of(*Stat)} if isinstance(column, Metric) else {}
     marked = f"§{text}"
-    sql = statement.condition(All((Comparison(Hyperparameter((marked,)), "=", marked), Not(Absent(column)))))
-    assert re.fullmatch(r"[a-zA-Z0-9_\s().,$:<>='#\[\]]*", sql)
-    assert [marked] in statement.arguments
+    filter_: Filter = All((Comparison(Hyperparameter((marked,)), "=", marked), Not(Absent(column))))
+    statement = Cells(metrics, smaller_is_better=True).condition(filter_).compile(dialect=dialect())  # type: ignore[no-untyped-call]
+    assert re.fullmatch(r"[a-zA-Z0-9_\s().,$:<>='#\[\]]*", str(statement))
+    assert (marked,) in statement.params.values()
+
+
+def series_of(*stats: Stat) -> FromClause:
+    """A table of a metric with these columns."""
+    return table("summed", *map(sql_column, stats))

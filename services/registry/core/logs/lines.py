@@ -1,9 +1,8 @@
 """Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what may be in a pack."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -166,14 +165,6 @@ class Part:
     content: bytes
     place: int | None = None
 
-    def read(self, *, at_once: bool) -> tuple[pa.StringArray, Callable[[], Block]]:
-        """Return the lines' text, and what gives the lines with all columns: the others are read when that is asked for, or at once."""
-        if at_once:
-            block = self.block()
-            return block.texts, lambda: block
-        texts = self.texts()
-        return texts, cache(lambda: self._with(texts))
-
     def texts(self) -> pa.StringArray:
         """The lines' text."""
         return self._read([_TEXT_COLUMN]).column(0)
@@ -181,11 +172,6 @@ class Part:
     def block(self) -> Block:
         """The lines with all columns."""
         return Block(self.first, self._read(None))
-
-    def _with(self, texts: pa.StringArray) -> Block:
-        others = self._read([place for place in range(len(_SCHEMA)) if place != _TEXT_COLUMN])
-        columns = [*others.columns[:_TEXT_COLUMN], texts, *others.columns[_TEXT_COLUMN:]]
-        return Block(self.first, pa.record_batch(columns, schema=_SCHEMA))
 
     def _read(self, columns: list[int] | None) -> pa.RecordBatch:
         if self.place is not None:
@@ -225,13 +211,6 @@ def letters(texts: pa.StringArray) -> pa.Buffer:
     """All lines' text in one piece, nothing between them."""
     offsets = _offsets(texts)
     return (texts.buffers()[2] or pa.py_buffer(b"")).slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-
-
-def ends_of(texts: pa.StringArray) -> np.ndarray:
-    """Where in all lines' text each line ends."""
-    offsets = _offsets(texts)
-    ends: np.ndarray = offsets[1:] - offsets[0]
-    return ends
 
 
 def _offsets(texts: pa.StringArray) -> np.ndarray:

@@ -1,0 +1,119 @@
+"""Tables of what runs report, beside those of `tables`: chunks of points, log lines and media."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Date, DateTime, Integer, LargeBinary, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from services.registry.store.tables import METADATA
+
+_INSTANT = DateTime(timezone=True)
+
+point_chunks = Table(
+    "point_chunks",
+    METADATA,
+    Column("tableoid", Integer, system=True),
+    Column("ctid", Text, system=True),
+    Column("day", Date),
+    Column("tenant", Uuid),
+    Column("series", BigInteger),
+    Column("count", Integer),
+    Column("is_thinned", Boolean),
+    Column("first_step", BigInteger),
+    Column("last_step", BigInteger),
+    Column("body", LargeBinary),
+    Column("rolled_up", LargeBinary),
+)
+
+log_heads = Table(
+    "log_heads",
+    METADATA,
+    Column("trial", Uuid, primary_key=True),
+    Column("tenant", Uuid),
+    Column("next", BigInteger),
+    Column("packed", BigInteger),
+    Column("letters", BigInteger),
+)
+
+log_chunks = Table(
+    "log_chunks",
+    METADATA,
+    Column("day", Date),
+    Column("tenant", Uuid),
+    Column("trial", Uuid),
+    Column("first", BigInteger),
+    Column("lines", Integer),
+    Column("run_number", Integer),
+    Column("body", LargeBinary),
+)
+
+log_objects = Table(
+    "log_objects",
+    METADATA,
+    Column("id", Uuid, primary_key=True),
+    Column("tenant", Uuid),
+    Column("trial", Uuid),
+    Column("first", BigInteger),
+    Column("lines", BigInteger),
+    Column("state", Text),
+    Column("size_bytes", BigInteger),
+    Column("text_bytes", BigInteger),
+    Column("since_ms", BigInteger),
+    Column("until_ms", BigInteger),
+    Column("runs", ARRAY(BigInteger)),
+    Column("ranks", ARRAY(BigInteger)),
+    Column("levels", ARRAY(Text)),
+    Column("part_lines", BigInteger),
+    Column("part_offsets", ARRAY(BigInteger)),
+    Column("part_bits", Integer),
+    Column("part_slices", Integer),
+    Column("part_grams", LargeBinary),
+    Column("shared_filter", Uuid),
+    Column("shared_from", Integer),
+    Column("created_at", _INSTANT),
+)
+
+log_filters = Table(
+    "log_filters",
+    METADATA,
+    Column("id", Uuid, primary_key=True),
+    Column("tenant", Uuid),
+    Column("bits", Integer),
+    Column("width", Integer),
+    Column("grams", LargeBinary),
+)
+
+media_packs = Table(
+    "media_packs",
+    METADATA,
+    Column("id", Uuid, primary_key=True),
+    Column("tenant", Uuid),
+    Column("experiment", Uuid),
+    Column("trial", Uuid),
+    Column("run", Uuid),
+    Column("number", BigInteger),
+    Column("state", Text),
+    Column("size_bytes", BigInteger),
+    Column("sha256", Text),
+    Column("workspace", Text),
+    Column("created_at", _INSTANT),
+)
+
+media = Table(
+    "media",
+    METADATA,
+    Column("trial", Uuid, primary_key=True),
+    Column("pack", BigInteger, primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("tenant", Uuid),
+    Column("pack_id", Uuid),
+    Column("run", Uuid),
+    Column("kind", Text),
+    Column("group", Text),
+    Column("name", Text),
+    Column("step", BigInteger),
+    Column("time_ms", BigInteger),
+    Column("content_type", Text),
+    Column("offset", BigInteger),
+    Column("size_bytes", BigInteger),
+    Column("sha256", Text),
+    Column("about", JSONB),
+)
