@@ -26,9 +26,8 @@ from shared.bus import Units
 from shared.driver import Driver
 from shared.ids import TenantId
 from shared.objects import ObjectStore
-from shared.slices import USUAL_NS, ask_slices
 
-THREADS, NICENESS = 2, 5
+THREADS = 2
 AHEAD = 4
 """So many pieces of a search are fetched and looked through at a time."""
 TOGETHER = 4
@@ -127,10 +126,7 @@ class LogReader:
     def __init__(self, units: Units, objects: ObjectStore, shelf: LogShelf) -> None:
         self._units = units
         self._contents = LogContents(objects, shelf)
-        # A pattern can take a core for seconds: a service that only wants to answer goes before it, as before a training (0224).
-        self._threads = ThreadPoolExecutor(
-            THREADS, "logs", initializer=ask_slices, initargs=(USUAL_NS, NICENESS)
-        )
+        self._threads = ThreadPoolExecutor(THREADS, "logs")
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="log pages")
 
     async def close(self) -> None:
