@@ -16,6 +16,7 @@ from services.scheduler.deleting import Estate
 from services.scheduler.dispatch import Dispatch
 from services.scheduler.handlers import Handlers
 from services.scheduler.joining import Joining
+from services.scheduler.metrics import pools_shown
 from services.scheduler.pulse import Pulse
 from services.scheduler.queries import Queries
 from services.scheduler.queries.explaining import Explaining
@@ -174,7 +175,8 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             _end_with(ended, over),
         ]
         try:
-            await _until_first_ends(jobs, over)
+            with pools_shown(term.cluster.pools):
+                await _until_first_ends(jobs, over)
         finally:
             over.set()
             await dispatch.close()
