@@ -14,7 +14,7 @@ REST_PORT = 8470
 GRPC_PORT = 8471
 NICENESS = "MUSTER_WORKER__NICENESS"
 RUNS_NICENESS = 10
-"""Who serves goes before who trains: a request waits at each of some twenty wake-ups for whoever has the core (decisions 0174, 0235)."""
+"""Servers and services have priority over trainings, which would use every core all the time (decision 0268)."""
 FOLDER = ".muster"
 STATE_FILE = "state.json"
 _OWN_SECTIONS = ("MUSTER_NATS__", "MUSTER_POSTGRES__", "MUSTER_REDIS__", "MUSTER_S3__", "MUSTER_SIDE__")

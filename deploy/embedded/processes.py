@@ -10,9 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.embedded.cores import Cores
 from muster.runtime.isolation import give_way
-from shared.slices import SHORT_NS, ask_slices
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -65,8 +63,7 @@ class Command:
         directory: where it runs.
         user: a user's name to run as, when this process is root.
         dies_with_parent: the signal it gets when the thread that started it ends; None to outlive it.
-        niceness: how far it gives way to what else this machine computes, 0 to 19; who gives way to nobody is let in soon, for a short while each time.
-        cores: those it keeps to; None: those of who starts it.
+        niceness: how far it gives way to what else this machine computes, 0 to 19.
     """
 
     arguments: Sequence[str]
@@ -76,7 +73,6 @@ class Command:
     user: str | None = None
     dies_with_parent: signal.Signals | None = signal.SIGKILL
     niceness: int = 0
-    cores: Cores | None = None
 
 
 def spawn(command: Command) -> subprocess.Popen[bytes]:
@@ -155,11 +151,6 @@ def _before_exec(command: Command, parent: int) -> Callable[[], None]:
             _LIBC.prctl(_PR_SET_PDEATHSIG, command.dies_with_parent.value)
             if os.getppid() != parent:
                 os._exit(1)
-        if command.cores is not None:
-            with suppress(OSError):  # taken from us meanwhile: then all that are left
-                os.sched_setaffinity(0, command.cores)
         give_way(command.niceness)
-        if not command.niceness:
-            ask_slices(SHORT_NS)
 
     return prepare

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
-from deploy.embedded.cores import Cores, halves
 from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
@@ -24,9 +23,6 @@ BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""
 
 _TIMEOUT_S = 1.0
-
-BEHIND = ("registry", "searcher", "scheduler")
-"""They keep off the gateway's cores. The provisioner starts workers, which may have all cores, and the simulator stands for itself."""
 
 
 def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
@@ -87,14 +83,7 @@ class Service(Daemon):
             log=self.log,
             directory=self.home.root,
             dies_with_parent=signal.SIGTERM,
-            cores=self._cores,
         )
-
-    @property
-    def _cores(self) -> Cores | None:
-        if self.name == "gateway":
-            return halves().gateway
-        return halves().behind if self.name in BEHIND else None
 
     def ready(self) -> bool:
         """Whether it has started. Its dependencies do not count: starting it again would not help them."""

@@ -17,12 +17,9 @@ from services.gateway.settings import GatewaySection
 from services.gateway.tls import Tls, TlsFiles
 from shared.loops import repeat
 from shared.process import Process
-from shared.slices import begun_to_give_way
 
 _CERTIFICATES_EVERY = timedelta(seconds=5)
 _CLOSE_S = 3.0
-_POLLER_NICENESS = 5
-"""gRPC's thread wakes up seven times for each call. Where it takes the core from the one that answers, each time costs two switches."""
 _log = structlog.get_logger()
 
 
@@ -52,8 +49,7 @@ class DoorKeeper:
         refuse = self._rest.refuse_malformed
         self._site = await listen(self._runner, (own.host, own.port), context, limits, refuse)
         credentials = self._tls.credentials() if self._tls else None
-        with begun_to_give_way(_POLLER_NICENESS):
-            self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
+        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
         await self._server.start()
         await self._rpc.show_serving(True)
         _log.info("the doors are open", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))

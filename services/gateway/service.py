@@ -57,7 +57,6 @@ from shared.bus.health import BusOutage, check_delivery
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database
-from shared.garbage import collect_rarely
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.loops import repeat
 from shared.messages.health import HealthReport
@@ -76,8 +75,6 @@ _log = structlog.get_logger()
 
 async def compose(settings: GatewaySettings, process: Process) -> None:
     """Opens everything the gateway needs, then its doors."""
-    # What is shown and remembered is many records, and few circles.
-    collect_rarely()
     own, clock = settings.gateway, SystemClock()
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))

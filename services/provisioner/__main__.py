@@ -1,11 +1,8 @@
 """Starts the provisioner: `python -m services.provisioner`."""
 
-from shared.garbage import uncollected
+from services.provisioner.service import compose
+from services.provisioner.settings import Settings
+from shared.process import run
 
 if __name__ == "__main__":
-    with uncollected():
-        from services.provisioner.service import compose
-        from services.provisioner.settings import Settings
-        from shared.process import run
-
     run("provisioner", Settings, compose)

@@ -15,6 +15,7 @@ from services.provisioner.core.outcomes import on_kicked, on_not_done, on_starte
 from services.provisioner.core.plan import Plan
 from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers.base import Driver, Machine
+from services.provisioner.metrics import provider_call
 from services.provisioner.outcomes import Outcomes
 from services.provisioner.pools import Pools
 from shared import faults, telemetry
@@ -125,7 +126,8 @@ class Effects:
             try:
                 tokens = {} if driver.identity else await self._first_tokens(missing)
                 faults.point(BEFORE_LAUNCH)
-                launched = await driver.launch(intent, tokens)
+                with provider_call(first.driver, "launch"):
+                    launched = await driver.launch(intent, tokens)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
                 launched = Launched(refused=Refusal("unknown", str(error)))
@@ -140,7 +142,8 @@ class Effects:
             try:
                 token = await self._join_token(one, is_first=False)
                 faults.point(BEFORE_LAUNCH)
-                await self.means.drivers[one.driver].start_again(one, token)
+                with provider_call(one.driver, "start_again"):
+                    await self.means.drivers[one.driver].start_again(one, token)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
                 refusal = Refusal("unknown", str(error))
@@ -156,7 +159,8 @@ class Effects:
         machines = [Machine(one.worker, one.external_id) for one in some]
         with telemetry.span("end instances", driver=driver, machines=len(some)):
             try:
-                await self.means.drivers[driver].terminate(machines)
+                with provider_call(driver, "terminate"):
+                    await self.means.drivers[driver].terminate(machines)
                 faults.point(AFTER_END)
             except MusterError as error:
                 await self.outcomes.record(some, partial(on_not_done, reason=str(error)))

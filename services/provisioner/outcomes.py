@@ -11,6 +11,7 @@ from services.provisioner.core.instance import Instance
 from services.provisioner.core.intents import Intent, Launched, offer_of
 from services.provisioner.core.outcomes import on_launched
 from services.provisioner.core.refusals import Refusal, is_cleared
+from services.provisioner.metrics import MACHINES_LAUNCHED
 from shared.bus import Unit, Units
 from shared.ids import SITE
 from shared.leases import Lease
@@ -56,6 +57,8 @@ class Outcomes:
             elif launched.placed:
                 cleared = partial(is_cleared, has_joined=False)
                 await store.clear_holds(unit.connection, intent.offer, cleared, unit.now)
+        placed = sum(one.worker in launched.placed for one in missing)
+        MACHINES_LAUNCHED.labels(intent.offer.kind.provider).inc(placed)
 
 
 async def _apply(unit: Unit, instances: Sequence[Instance], outcome: Outcome) -> None:

@@ -1,11 +1,12 @@
 """Load, decide, save for what follows from tokens and endings; used by the handlers of runs and by the workers' edge."""
 
-from datetime import datetime
+from functools import partial
 from uuid import UUID
 
-from services.registry import events
-from services.registry.core.checkpoint import Trigger
+from services.registry import events, metrics
+from services.registry.core.checkpoint import CHECKPOINT, Trigger
 from services.registry.store import checkpoints, trials
+from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.trials import StoredRun
 from shared.bus import Unit
 from shared.deleting import is_gone
@@ -49,11 +50,20 @@ async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, lis
 
 
 async def abandon_unsaved(
-    unit: Unit, run: UUID, trigger: Trigger, reason: str, now: datetime, number: int | None = None
+    unit: Unit, run: UUID, trigger: Trigger, reason: str, number: int | None = None
 ) -> None:
     """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
     for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
         if number not in (None, checkpoint.number):
             continue
-        moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, now, reason=reason)
-        unit.emit(events.checkpoint_event(moved))
+        await give_up(unit, checkpoint, trigger, reason)
+
+
+async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
+    """Abandon a checkpoint that is not settled yet, emit it, and return it as it is now."""
+    if not CHECKPOINT.moves(checkpoint.state, trigger):
+        return checkpoint
+    moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
+    unit.emit(events.checkpoint_event(moved))
+    unit.then(partial(metrics.count_abandoned, trigger))
+    return moved

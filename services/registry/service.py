@@ -40,7 +40,6 @@ from shared.bus.responder import Answer, Question
 from shared.clock import Clock, SystemClock
 from shared.db import Database
 from shared.deleting import Deleting
-from shared.garbage import collect_rarely
 from shared.loops import repeat
 from shared.messages.exports import ExportMetrics, ExportTable
 from shared.objects.binding import Binding
@@ -75,8 +74,6 @@ class _Ground:
 
 async def compose(settings: Settings, process: Process) -> None:
     """Build the registry on the process."""
-    # A batch is a thousand records, and a chart five thousand points: none of them a circle.
-    collect_rarely()
     clock, wanted = SystemClock(), settings.registry
     ground = await _ground(settings, process, clock)
     bus, units, objects = ground.bus, ground.units, ground.objects

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from services.scheduler import metrics
 from services.scheduler.announce import Announcer, demanded
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
@@ -102,7 +103,8 @@ class Cycle:
         memory is then ahead of the tables, and a new term must read them."""
         while not ended.is_set():
             self._woken.clear()
-            await self.turn()
+            with metrics.CYCLE_DURATION.time():
+                await self.turn()
             if not self._events:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), TICK_S)
@@ -113,7 +115,8 @@ class Cycle:
         _ = self._lease.epoch
         # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time;
         #    plan the pools in which anything changed, and make the plan part of the world.
-        turn = take_turn(self.cluster, self._take_events(), self._next_token, self.clock.now())
+        with metrics.PLAN_DURATION.time():
+            turn = take_turn(self.cluster, self._take_events(), self._next_token, self.clock.now())
         # 3. Keep what it said: who waits for what, what more could be used.
         self._remember(turn.plan)
         # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
@@ -192,6 +195,7 @@ class Cycle:
                 self.term.next_token = await save.next_token_block(unit.connection)
                 self.term.last_token = self.term.next_token + save.BLOCK - 1
         faults.point(AFTER_SAVE)
+        metrics.observe_grants(changes.facts)
         self.term.run_traces |= traces
         now = self.clock.monotonic()
         self.term.told |= {pool: (demand, now) for pool, demand in demands.items()}

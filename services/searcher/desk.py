@@ -13,6 +13,7 @@ from services.searcher import events
 from services.searcher.core.changes import Decision, Judged
 from services.searcher.core.entities import Experiment, Trial, trial_id
 from services.searcher.core.turn import Turn
+from services.searcher.metrics import DECISION_DURATION, count_decision
 from services.searcher.searches import Loaded, Searches
 from services.searcher.store import entities
 from services.searcher.store.front import load_bests
@@ -68,9 +69,8 @@ class Desk:
             numbers = {trial.id: trial.number for trial in locked.trials}
             causes = [d for d in batch if _trial(d.message) in numbers]
             loaded, turn = await self.begin(unit, locked.experiment, locked.trials)
-            told = partial(_tell_all, turn, apply, [(numbers[_trial(d.message)], d.message) for d in causes])
-            # A model takes its time over a proposal.
-            await asyncio.to_thread(told) if loaded.search.learns else told()
+            messages = [(numbers[_trial(d.message)], d.message) for d in causes]
+            await advance(loaded, partial(_tell_all, turn, apply, messages))
             done.append(Done(loaded, await self.decide(unit, turn), causes))
             for trial in numbers:
                 del by_trial[trial]
@@ -104,6 +104,7 @@ class Desk:
             await self.searches.save(unit, each.loaded)
             self._emit(unit, each)
             self._answer(unit, each)
+            unit.then(partial(count_decision, each.loaded.config.searcher.name, each.decision))
             if each.decision.experiment.due_at is not None:
                 unit.then(self._see_budgets)
             if each.loaded.search.is_driven and each.decision.entries:
@@ -153,6 +154,12 @@ class Desk:
     async def _tell(self, worker: WorkerId, verdict: Verdict) -> None:
         faults.point(BEFORE_VERDICT)
         await self.bus.tell(verdict, worker)
+
+
+async def advance(loaded: Loaded, step: Callable[[], object]) -> None:
+    """Run a step of a search; one with a model runs in a thread, because fitting may take seconds."""
+    with DECISION_DURATION.labels(loaded.config.searcher.name).time():
+        await asyncio.to_thread(step) if loaded.search.learns else step()
 
 
 def _tell_all(turn: Turn, apply: Apply[E], messages: Iterable[tuple[int, E]]) -> None:

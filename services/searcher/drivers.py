@@ -1,9 +1,9 @@
 """The programs that drive searches: what they ask and tell, and what becomes of a search whose program stays away."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -11,7 +11,7 @@ from services.searcher.core.driving import DriverEvent, events_of
 from services.searcher.core.entities import trial_id
 from services.searcher.core.machines import EXPERIMENT, ExperimentState
 from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.desk import Desk, Done
+from services.searcher.desk import Desk, Done, advance
 from services.searcher.store import drivers, entities
 from services.searcher.store.drivers import Driver, Undriven
 from shared.bus import Ask, Unit, Units
@@ -106,8 +106,7 @@ class Drivers:
         named = search.named_by(operations)
         trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else ()
         loaded, turn = await self.desk.begin(unit, experiment, trials)
-        # A model takes its time over a proposal.
-        await asyncio.to_thread(turn.tell, operations) if loaded.search.learns else turn.tell(operations)
+        await advance(loaded, partial(turn.tell, operations))
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
 
 

@@ -1,6 +1,5 @@
 """One function per message type: what the searcher does when something was committed, granted, stored or wished."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +12,7 @@ from services.searcher.core.ledger import Holding, Used
 from services.searcher.core.limits import millis
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
-from services.searcher.desk import Desk, Done
+from services.searcher.desk import Desk, Done, advance
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
 from services.searcher.store.entities import Locked
@@ -231,8 +230,7 @@ class CommandHandlers:
             locked = await (lock or _lock_live)(unit, command)
             _check_version(command, locked.experiment)
             loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
-            # A model takes its time over a proposal.
-            await asyncio.to_thread(act, turn, command) if loaded.search.learns else act(turn, command)
+            await advance(loaded, partial(act, turn, command))
         except (Rejected, Conflict) as error:
             unit.emit(_refused(command, error), cause=delivery)
             return

@@ -4,10 +4,11 @@ whose last reports never come, and searches whose programs never do."""
 import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from services.searcher import events
 from services.searcher.core.widening import Idle
-from services.searcher.desk import Desk, Done
+from services.searcher.desk import Desk, Done, advance
 from services.searcher.drivers import Drivers
 from services.searcher.settings import SearcherSection
 from services.searcher.store import capacity, drivers, entities, news
@@ -91,8 +92,7 @@ class Loops:
             if experiment is None:
                 return idle
             loaded, turn = await self.desk.begin(unit, experiment, ())
-            # A model takes its time over a proposal.
-            await asyncio.to_thread(turn.widen, idle) if loaded.search.learns else turn.widen(idle)
+            await advance(loaded, partial(turn.widen, idle))
             decision = await self.desk.decide(unit, turn)
             await self.desk.finish(unit, [Done(loaded, decision, ())])
         made = sum(trial.slots for trial in decision.trials.values())

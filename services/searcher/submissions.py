@@ -1,6 +1,5 @@
 """What was submitted becomes experiments, by the batch: read, warmed by what earlier ones tell, made, and begun."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from services.searcher.core.machines import ExperimentState
 from services.searcher.core.samplers import check_space
 from services.searcher.core.turn import Turn
 from services.searcher.core.warm import COLD, Warmth
-from services.searcher.desk import Desk, Done
+from services.searcher.desk import Desk, Done, advance
 from services.searcher.searches import begin_search
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
@@ -81,7 +80,7 @@ class Submissions:
         self.desk.searches.lend_new(unit, loaded)
         turn = Turn(config, one.experiment, (), loaded.search, unit.now)
         begin = partial(turn.begin, one.warmth, one.submission.at, self.desk.price_of(config))
-        await asyncio.to_thread(begin) if loaded.search.learns else begin()
+        await advance(loaded, begin)
         return Done(loaded, turn.decide(), (one.delivery,))
 
 

@@ -22,6 +22,7 @@ from shared.clock import Clock
 from shared.objects.port import Digest, ObjectStat, SignedPut
 from shared.objects.signing import CHECKSUM, CHECKSUM_ASKED, Signer, checksum, read_checksum
 from shared.settings import S3Settings
+from shared.telemetry import metrics
 
 THREADS = 4
 READERS = 2
@@ -112,35 +113,40 @@ class S3Objects:
                 if error.code not in _EXISTS:
                     raise
 
-        await self._run(create)
+        await self._run("create_bucket", create)
 
     async def put(self, key: str, content: bytes) -> None:
-        await self._run(lambda: self._client.put_object(self._bucket, key, BytesIO(content), len(content)))
+        await self._run(
+            "put", lambda: self._client.put_object(self._bucket, key, BytesIO(content), len(content))
+        )
 
     async def put_if_absent(self, key: str, content: bytes) -> bool:
         # The client's put_object takes no condition in all its versions; a URL signed for ourselves does everywhere.
         put = SignedPut(self.presign_put(key, SIGN_FOR_SELF), {"If-None-Match": "*"})
         status = await self._send(put, content)
+        if status == 200:
+            return True
         if status in (409, 412):
             return False
+        metrics.object_store_error("put", str(status))
         if status in _LATER_STATUS:
             raise Transient(f"The object store answered {status} to a write; it is tried again.")
-        if status != 200:
-            raise Broken(f"The object store answered {status} to a conditional write of {key}.")
-        return True
+        raise Broken(f"The object store answered {status} to a conditional write of {key}.")
 
     async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
         if most is not None and most <= AT_ONCE_BYTES:
-            if piece := await self._run(lambda: self._read(key, first, most)):
+            if piece := await self._run("get", lambda: self._read(key, first, most)):
                 yield piece
             return
-        response = await self._run(lambda: self._client.get_object(self._bucket, key, first, most or 0))
+        response = await self._run(
+            "get", lambda: self._client.get_object(self._bucket, key, first, most or 0)
+        )
         try:
-            while piece := await self._run(lambda: bytes(response.read(PIECE_BYTES))):
+            while piece := await self._run("get", lambda: bytes(response.read(PIECE_BYTES))):
                 yield piece
         finally:
             # A body that was not read to its end must not go back to the pool.
-            await self._run(response.close)
+            await self._run("get", response.close)
 
     def _read(self, key: str, first: int, most: int) -> bytes:
         response = self._client.get_object(self._bucket, key, first, most)
@@ -152,7 +158,8 @@ class S3Objects:
     async def stat(self, key: str) -> ObjectStat | None:
         try:
             found = await self._run(
-                lambda: self._client.stat_object(self._bucket, key, extra_headers=dict(CHECKSUM_ASKED))
+                "stat",
+                lambda: self._client.stat_object(self._bucket, key, extra_headers=dict(CHECKSUM_ASKED)),
             )
         except NotFound:
             return None
@@ -171,21 +178,23 @@ class S3Objects:
             return Digest(total, digest.hexdigest())
 
         try:
-            return await self._run(read, self._readers)
+            return await self._run("get", read, self._readers)
         except NotFound:
             return None
 
     async def copy(self, source: str, target: str) -> None:
         origin = CopySource(self._bucket, source)
-        await self._run(lambda: self._client.copy_object(self._bucket, target, origin))
+        await self._run("copy", lambda: self._client.copy_object(self._bucket, target, origin))
 
     async def join(self, sources: Sequence[str], target: str) -> None:
         origins = [ComposeSource(self._bucket, source) for source in sources]
-        await self._run(lambda: self._client.compose_object(self._bucket, target, origins), self._readers)
+        await self._run(
+            "join", lambda: self._client.compose_object(self._bucket, target, origins), self._readers
+        )
 
     async def delete(self, key: str) -> None:
         try:
-            await self._run(lambda: self._client.remove_object(self._bucket, key))
+            await self._run("delete", lambda: self._client.remove_object(self._bucket, key))
         except NotFound:
             return
 
@@ -200,11 +209,11 @@ class S3Objects:
                 raise Transient(f"The object store kept {len(failed)} objects ({failed[0].code}).")
 
         if keys:
-            await self._run(remove)
+            await self._run("delete", remove)
 
     async def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
         pages = iter(self._client.list_objects(self._bucket, prefix=prefix, recursive=True))
-        while page := await self._run(lambda: _take(pages, 1000)):
+        while page := await self._run("list", lambda: _take(pages, 1000)):
             for found in page:
                 yield self._stat(found)
 
@@ -235,7 +244,7 @@ class S3Objects:
                 "PUT", put.url, body=content, headers=put.headers, retries=retries
             ).status
 
-        return await self._run(send)
+        return await self._run("put", send)
 
     def _sign(self, method: str, key: str, life: timedelta) -> str:
         return str(
@@ -250,9 +259,17 @@ class S3Objects:
         size_bytes, name = found.size or 0, str(found.object_name)
         return ObjectStat(name, size_bytes, modified or self._clock.now(), read_checksum(told))
 
-    async def _run(self, call: Callable[[], Result], threads: ThreadPoolExecutor | None = None) -> Result:
-        with _translated():
-            return await asyncio.get_running_loop().run_in_executor(threads or self._threads, call)
+    async def _run(
+        self, operation: str, call: Callable[[], Result], threads: ThreadPoolExecutor | None = None
+    ) -> Result:
+        try:
+            with _translated():
+                return await asyncio.get_running_loop().run_in_executor(threads or self._threads, call)
+        except NotFound:
+            raise
+        except MusterError as error:
+            metrics.object_store_error(operation, _type_of(error))
+            raise
 
 
 def _take(pages: Iterator[Object], most: int) -> list[Object]:
@@ -270,6 +287,12 @@ def _translated() -> Iterator[None]:
         raise Transient(f"The object store cannot be reached ({type(error).__name__}).") from error
     except MinioException as error:
         raise Broken(f"The object store's client failed: {error}") from error
+
+
+def _type_of(error: MusterError) -> str:
+    """The server's error code, else the exception that the client raised."""
+    cause = error.__cause__
+    return cause.code or "S3Error" if isinstance(cause, S3Error) else type(cause or error).__name__
 
 
 def _translate(error: S3Error) -> MusterError:

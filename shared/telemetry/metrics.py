@@ -33,9 +33,10 @@ _LEASE_AGE = Gauge(
 _DEAD_LETTERS = Counter(
     "muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"]
 )
-_UPLOADS_WAITING = Gauge(
-    "muster_uploads_waiting",
-    "Checkpoints of this worker whose upload has failed for over 2 s and is tried again",
+_STORE_ERRORS = Counter(
+    "muster_object_store_errors",
+    "Requests to the object store that failed, by S3 error code, HTTP status or exception",
+    ["operation", "error_type"],
 )
 _REQUESTS = Counter("muster_gateway_requests", "Requests to the gateway, by outcome", ["class", "outcome"])
 _REJECTIONS = Counter("muster_gateway_rejections", "Requests over a limit, by the limit", ["class", "reason"])
@@ -143,9 +144,9 @@ def dead_letter(consumer: str) -> None:
     _DEAD_LETTERS.labels(consumer).inc()
 
 
-def uploads_waiting(change: int) -> None:
-    """Count one checkpoint more or less whose upload fails."""
-    _UPLOADS_WAITING.inc(change)
+def object_store_error(operation: str, error_type: str) -> None:
+    """Count a failed request to the object store; a missing object is no failure."""
+    _STORE_ERRORS.labels(operation, error_type).inc()
 
 
 @contextmanager

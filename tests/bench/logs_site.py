@@ -13,7 +13,7 @@ from services.registry.store import log_objects
 from services.registry.store.log_objects import Attempt, Due
 from services.registry.store.report_tables import log_heads
 from services.registry.store.tables import trials
-from shared.engines import driver_url
+from shared.db import driver_url
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings

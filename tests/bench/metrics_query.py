@@ -16,7 +16,6 @@ import asyncpg
 import psutil
 
 from shared.bus import Bus
-from shared.garbage import collect_rarely, uncollected
 from shared.ids import ExperimentId, TrialId
 from shared.messages.metrics import CompareTrials, SeriesPages
 from shared.messages.tables import GetTable, TablePage
@@ -64,10 +63,7 @@ async def _measure(report: Report) -> Figures:
         registry = Registry(servers.environment("registry", database))
         await registry.start()
         try:
-            # As in a service: what the filling has left is not searched for garbage while an answer is waited for.
-            with uncollected():
-                site, filled = await _filled(report, servers, database)
-            collect_rarely()
+            site, filled = await _filled(report, servers, database)
             gateway = servers.keys.credentials("gateway")
             async with await Bus.connect(servers.nats.url, "gateway", gateway) as bus:
                 figures = await _asked(report, bus, site)

@@ -22,7 +22,6 @@ from pydantic import BaseModel
 
 from muster import wire
 from shared.bus import Bus
-from shared.garbage import collect_rarely
 from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
@@ -141,7 +140,6 @@ async def _train(trial: Trial, load: Load, played: Played) -> None:
 
 def main() -> None:
     """Read a load from the standard input, play it, print what became of it as JSON."""
-    collect_rarely()
     load = Load.model_validate_json(sys.stdin.read())
     played = asyncio.run(play(load))
     print(

@@ -12,14 +12,13 @@ import resource
 import time
 from datetime import datetime, timedelta
 
-from muster.wire.pages import use_large_pages
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends, wishes
 from services.scheduler.core.plan import plan
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.turn import Turn, take_turn
-from shared.garbage import collect_rarely
+from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId
 from shared.messages.specs import Signal
 from tests.bench.harness import Figures, Report, percentile, run
@@ -117,6 +116,7 @@ class Life:
 
 
 def measure(report: Report) -> Figures:
+    gc.set_threshold(GC_THRESHOLD)
     site = Site(random.Random(SEED))
     records = site.make()
     report.inputs(
@@ -124,8 +124,6 @@ def measure(report: Report) -> Figures:
         waiting=WAITING, runs=len(records.runs), full=FULL, gangs=GANGS, labelled=LABELLED, seed=SEED,
     )  # fmt: skip
     full_plan_s, cluster = _full_plans(report, "full plan", records)
-    # As the service does beside the first turns of a term.
-    use_large_pages()
     life = Life(cluster, site)
     life.settle()
     delta_ms = _deltas(report, life)
@@ -148,16 +146,9 @@ def _full_plans(report: Report, name: str, records: Records) -> tuple[float, Clu
     taken = []
     for _ in range(FULL_PLANS):
         fresh = replace_workers(records)
-        # As the service begins a term.
-        collect_rarely()
-        gc.unfreeze()
-        gc.collect()
-        gc.disable()
         started = time.perf_counter()
         cluster = build(fresh)
         built = time.perf_counter()
-        gc.freeze()
-        gc.enable()
         planned = plan(cluster, [POOL])
         ended = time.perf_counter()
         taken.append(ended - started)

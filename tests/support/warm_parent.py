@@ -51,7 +51,7 @@ def import_parts(program: str) -> None:
         importlib.import_module(program)
         del sys.modules[program]  # which is run under another name
         return
-    for module in (f"{program}.service", f"{program}.settings", "shared.process", "shared.garbage"):
+    for module in (f"{program}.service", f"{program}.settings", "shared.process"):
         importlib.import_module(module)
 
 

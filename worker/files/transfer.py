@@ -11,6 +11,7 @@ import aiohttp
 
 from muster.errors import Rejected, Transient
 from shared.messages.files import FileLink, PartLink
+from shared.telemetry import metrics
 
 FILES_AT_ONCE = 4
 """Of one checkpoint, either way; each holds a chunk or two in memory."""
@@ -39,13 +40,16 @@ class Transfer:
         digest, size = hashlib.sha256(), 0
         try:
             async with self._session.get(url) as answer:
+                _count_error(answer, "get")
                 _check(answer, "download")
                 with target.open("wb") as output:
                     async for chunk in answer.content.iter_chunked(CHUNK):
                         size += await asyncio.to_thread(_take_in, chunk, digest, output)
         except (aiohttp.ClientError, TimeoutError) as error:
+            metrics.object_store_error("get", type(error).__name__)
             raise Transient(f"a download broke off: {error!r}") from error
         if size != size_bytes or digest.hexdigest() != sha256:
+            metrics.object_store_error("get", "bad_bytes")
             raise Transient(f"{size} bytes came that are not the {size_bytes} announced", code="bad_bytes")
 
     async def put(self, link: FileLink, source: Path) -> None:
@@ -62,10 +66,12 @@ class Transfer:
         whole = {"Content-Length": str(size_bytes), **headers}
         try:
             async with self._session.put(url, data=content, headers=whole) as answer:
+                _count_error(answer, "put")
                 if answer.status == 400 and headers:
                     _check_content(await answer.content.read(ERROR_BYTES))
                 _check(answer, "upload")
         except (aiohttp.ClientError, TimeoutError) as error:
+            metrics.object_store_error("put", type(error).__name__)
             raise Transient(f"the store did not answer an upload: {str(error) or repr(error)}") from error
 
 
@@ -94,6 +100,11 @@ async def _read(source: Path, first: int, size_bytes: int) -> AsyncIterator[byte
 def _take_in(chunk: bytes, digest: "hashlib._Hash", output: BinaryIO) -> int:
     digest.update(chunk)
     return output.write(chunk)
+
+
+def _count_error(answer: aiohttp.ClientResponse, operation: str) -> None:
+    if answer.status >= 400:
+        metrics.object_store_error(operation, str(answer.status))
 
 
 def _check_content(error: bytes) -> None:

@@ -15,11 +15,11 @@ from muster import wire
 from muster.errors import MusterError
 from shared import faults
 from shared.outages import Outages
-from shared.telemetry import metrics
 from worker.files.batching import BatchingRegistry
 from worker.files.room import used_bytes
 from worker.files.transfer import FILES_AT_ONCE
 from worker.files.upload import ENDED, Announced, BatchRegistry, CheckpointUpload, Registry, UploadEvents
+from worker.metrics import Backlog, backlog_shown
 
 AFTER_COMMIT = faults.register("worker.after_commit")
 SMALL_BYTES = 8 * 1024 * 1024
@@ -44,20 +44,19 @@ class Uploads:
         self._outages = Outages()
         self._small, self._large = _Lane(BatchingRegistry(registry)), _Lane(registry)
         self._arrived: asyncio.Queue[Announced] = asyncio.Queue()
-        self._blocked: set[int] = set()
+        self._backlog = Backlog()
         records = [
             Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
         ]
-        self._unsettled = {record.number for record in records if record.state not in ENDED}
         for record in records:
-            if record.number in self._unsettled:
-                self._arrived.put_nowait(record)
+            if record.state not in ENDED:
+                self._take(record)
         self.announced = max((record.number for record in records), default=0)
 
     @property
     def is_drained(self) -> bool:
         """Whether nothing waits to be uploaded."""
-        return not self._unsettled
+        return not self._backlog.announced
 
     def add(self, record: Announced) -> None:
         """Keep a checkpoint, on the disk itself, before anything is sent.
@@ -67,17 +66,21 @@ class Uploads:
         """
         self._save(record)
         self.announced = max(self.announced, record.number)
-        self._unsettled.add(record.number)
-        self._arrived.put_nowait(record)
+        self._take(record)
         self._events.flush()  # it commits when they have: they go while its files are sent
 
     async def run(self) -> None:
         """Upload for ever."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._sort())
-            group.create_task(self._send_all(self._large))
-            for _ in range(SMALL_AT_ONCE):
-                group.create_task(self._send_all(self._small))
+        with backlog_shown(self._backlog):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._sort())
+                group.create_task(self._send_all(self._large))
+                for _ in range(SMALL_AT_ONCE):
+                    group.create_task(self._send_all(self._small))
+
+    def _take(self, record: Announced) -> None:
+        self._backlog.announced[record.number] = record.announced_at
+        self._arrived.put_nowait(record)
 
     async def _sort(self) -> None:
         while True:
@@ -92,7 +95,7 @@ class Uploads:
             settled = await self._send(record, lane)
             faults.point(AFTER_COMMIT)
             await self._keep(settled)
-            self._unsettled.discard(record.number)
+            self._backlog.announced.pop(record.number, None)
             self._unblock(record.number)
             self._events.on_settled(settled)
 
@@ -109,17 +112,14 @@ class Uploads:
 
     def _block(self, record: Announced, reason: str) -> None:
         """One fails for longer than a moment: the log has that once, however many wait."""
-        if record.number not in self._blocked:
-            self._blocked.add(record.number)
-            metrics.uploads_waiting(1)
+        self._backlog.failing.add(record.number)
         self._outages.failed(_UPLOADING, reason)
         self._events.on_waiting(record, reason)
 
     def _unblock(self, number: int) -> None:
-        if number in self._blocked:
-            self._blocked.discard(number)
-            metrics.uploads_waiting(-1)
-            if not self._blocked:
+        if number in self._backlog.failing:
+            self._backlog.failing.discard(number)
+            if not self._backlog.failing:
                 self._outages.worked(_UPLOADING)
 
     async def _keep(self, record: Announced) -> None:

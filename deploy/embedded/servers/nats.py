@@ -5,7 +5,6 @@ import signal
 import socket
 from pathlib import Path
 
-from deploy.embedded.cores import halves
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import (
@@ -64,7 +63,6 @@ class NatsServer(Daemon):
             log=self.log,
             directory=directory,
             dies_with_parent=signal.SIGTERM,
-            cores=halves().behind,
         )
 
     def ready(self) -> bool:

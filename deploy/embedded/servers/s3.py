@@ -29,7 +29,7 @@ BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
 NICENESS = 3
-"""Bytes come and go beside trainings on the same cores: those come first (decisions 0085, 0235)."""
+"""More than runs have: an upload of a checkpoint must not slow the training down (decision 0268)."""
 MINIMUM_PART = 100
 """SeaweedFS refuses objects where less than a hundredth of the disk is free (`-volume.minFreeSpace`)."""
 LITTLE_BYTES = 64 * 1024 * 1024

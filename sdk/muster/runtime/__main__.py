@@ -12,8 +12,8 @@ from pathlib import Path
 from muster import wire
 from muster._output import outlive_full_disk
 from muster.runtime.isolation import become_subreaper
+from muster.runtime.pages import use_large_pages
 from muster.runtime.parent import WarmParent
-from muster.wire.pages import use_large_pages
 from muster.wire.processes import LOCK
 
 

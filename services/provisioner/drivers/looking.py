@@ -7,6 +7,7 @@ from datetime import timedelta
 from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Launched, Sighting
 from services.provisioner.drivers.base import Driver, Identity, Machine
+from services.provisioner.metrics import provider_call
 from shared.clock import Clock
 from shared.errors import MusterError, Transient
 from shared.ids import WorkerId
@@ -106,7 +107,8 @@ class LookingDriver:
         awaited = dict(self._awaited)
         is_partial = bool(awaited) and began - self._seen_at < ALL_EVERY.total_seconds()
         try:
-            shown = await self._driver.observe(set(awaited.values()) if is_partial else None)
+            with provider_call(self.name, "observe"):
+                shown = await self._driver.observe(set(awaited.values()) if is_partial else None)
         except MusterError as error:
             has_news = self._failure is None
             self._failure = error

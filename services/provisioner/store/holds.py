@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
+from services.provisioner.metrics import REFUSALS
 from services.provisioner.store.tables import hold
 
 KEPT_FOR = timedelta(days=1)
@@ -50,6 +51,7 @@ async def save_hold(connection: AsyncConnection, offer: Offer, refusal: Refusal,
             index_elements=list(_key(scope)), set_={name: statement.excluded[name] for name in values}
         )
     )
+    REFUSALS.labels(offer.kind.provider, refusal.cause).inc()
     return after
 
 

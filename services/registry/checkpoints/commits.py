@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
-from services.registry import events, fences
+from services.registry import events, fences, metrics
 from services.registry.checkpoints.verifier import Taken, Verifier
-from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
+from services.registry.core.checkpoint import PUBLIC, State, Trigger
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
 from services.registry.core.parts import has_part
@@ -114,7 +115,7 @@ class Commits:
         if not has_part(checkpoint.parts, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
         if run.fence.is_stale:
-            return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
             return Committed(
                 state="uploading",
@@ -133,7 +134,7 @@ class Commits:
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
-            return _committed(await give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
+            return _committed(await fences.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
         if missing:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
@@ -148,7 +149,7 @@ class Commits:
         if checkpoint.state is not State.committing:
             return _committed(checkpoint)
         if run.fence.is_stale:
-            return _committed(await give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if checkpoint.version != begun.version:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
@@ -162,7 +163,7 @@ class Commits:
         if full := await refuse_contents(
             unit, checkpoint.tenant, checkpoint.experiment, contents, is_final=True
         ):
-            return _committed(await give_up(unit, checkpoint, Trigger.over_quota, full))
+            return _committed(await fences.give_up(unit, checkpoint, Trigger.over_quota, full))
         return _committed(await _keep(unit, checkpoint, taken.files))
 
 
@@ -172,14 +173,6 @@ def is_of(checkpoint: Checkpoint, file: File) -> bool:
 
 def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:
     return [file for file in files if is_of(checkpoint, file)]
-
-
-async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
-    if not CHECKPOINT.moves(checkpoint.state, trigger):
-        return checkpoint
-    moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
-    unit.emit(events.checkpoint_event(moved))
-    return moved
 
 
 async def _keep(unit: Unit, checkpoint: Checkpoint, copies: Sequence[File]) -> Checkpoint:
@@ -207,6 +200,7 @@ async def _refuse(unit: Unit, checkpoint: Checkpoint, mismatch: str) -> Committe
     )
     if moved.state is State.corrupt:
         unit.emit(events.checkpoint_event(moved))
+        unit.then(partial(metrics.count_corrupt, trigger))
     return _committed(moved)
 
 

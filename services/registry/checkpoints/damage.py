@@ -1,6 +1,8 @@
 """What follows where the store has other bytes than were verified, whoever finds it."""
 
-from services.registry import events
+from functools import partial
+
+from services.registry import events, metrics
 from services.registry.core.checkpoint import Trigger
 from services.registry.store import checkpoints, objects
 from shared.bus import Unit
@@ -15,4 +17,5 @@ async def condemn(unit: Unit, key: str, reason: str) -> int:
             unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
         )
         unit.emit(events.checkpoint_event(spoilt, settles=False))
+        unit.then(partial(metrics.count_corrupt, Trigger.found_damaged))
     return len(holders)

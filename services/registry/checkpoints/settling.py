@@ -115,7 +115,7 @@ async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> Non
         "changed_at": unit.now,
     }
     await checkpoints.insert_checkpoint(unit.connection, row)
-    await fences.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, unit.now, number)
+    await fences.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
 
 
 def _delayed(run: PendingRun, count: int, reason: str) -> UploadsDelayed:

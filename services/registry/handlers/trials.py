@@ -121,7 +121,7 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
         await fences.refresh(unit, message.trial_id)
         if ending is not Ending.ordinary:
             await fences.abandon_unsaved(
-                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}", unit.now
+                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}"
             )
 
 

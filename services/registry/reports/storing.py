@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from services.registry import fences
+from services.registry import fences, metrics
 from services.registry.core.logs.lines import Line
 from services.registry.core.marks import FIRST_RECORD
 from services.registry.core.names import Refusal, choose_new_series
@@ -113,6 +113,7 @@ class Reports:
                 await self._store_points(unit, driver, tenant, taken)
                 await self._store_validations(unit, driver, tenant, taken)
                 await self._store_lines(unit, driver, tenant, taken)
+        metrics.count_ingested(one.batch for one in taken)
         return [
             _untaken(batch.sent.after) if batch.sent.run in deleted else self._mark(batch, mark)
             for batch, mark in zip(batches, moved, strict=True)

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from deploy.embedded.ports import free_ports
 from services.provisioner import effects
 from shared.clock import SystemClock
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.provisioner.renting import RENTED, Rented
 from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
+from tests.support.metrics import scrape
 from tests.support.waiting import PATIENCE_S, eventually
 
 CHEAP, DEAR = ("g5.xlarge", "us-east-1a"), ("g5.xlarge", "us-east-1b")
@@ -46,11 +48,19 @@ async def test_what_is_needed_is_rented_in_one_call_where_it_is_cheapest(rented:
 
 async def test_what_one_zone_has_not_is_rented_in_another_and_why_is_told(rented: Rented) -> None:
     rented.ec2.faults.capacity[CHEAP] = 2
+    (side_port,) = free_ports(1)
+    rented.world.environment["MUSTER_SIDE__PORT"] = str(side_port)
     async with rented.world.provisioner(**rented.settings()):
         await rented.define()
         await rented.need(3)
         await _has(rented, joining=3, failed=1)
         assert any("only 2 of 3 machines could be had" in (one.fault or "") for one in _told(rented))
+        metrics = scrape(side_port)
+        refused = {"provider": "aws", "cause": "no_capacity"}
+        assert metrics.total("muster_provisioner_refusals_total", **refused) == 1
+        assert metrics.total("muster_provisioner_machines_launched_total", provider="aws") == 3
+        calls = {"provider": "aws", "operation": "observe", "error_type": ""}
+        assert metrics.total("muster_provisioner_call_duration_seconds_count", **calls) > 0
 
 
 async def test_killed_after_the_call_it_finds_the_machines_that_came_as_soon_as_it_can_look(

@@ -38,6 +38,7 @@ from shared.partitions import partition_name
 from tests.integration.registry.scheduling import CLOCK, Run, Scheduler
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm
+from tests.support.metrics import Metrics, scrape
 from tests.support.waiting import PATIENCE_S
 from tests.support.warm import Warm
 
@@ -57,6 +58,10 @@ class Registry:
         """What it has said of an event, as far as it was read."""
         said = [json.loads(line) for line in self.lines if line.startswith(b"{") and event.encode() in line]
         return [line for line in said if fields.items() <= line.items()]
+
+    def metrics(self) -> Metrics:
+        """What it shows on its side port now."""
+        return scrape(int(self.logged("the process started")[-1]["side_port"]))
 
     async def start(self, faults: str = "") -> None:
         environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 import urllib3
+from prometheus_client import REGISTRY
 
 from deploy.embedded.servers import S3Server
 from muster.errors import Transient
@@ -104,8 +105,10 @@ async def test_a_store_that_asks_to_slow_down_is_asked_again_and_then_given_up_f
     await store.put("slow/a", b"x")
     assert before.is_spent
     before.then("PUT", slow_down, times=3)
+    shown = _errors("put", "MaxRetryError")
     with pytest.raises(Transient):
         await store.put("slow/b", b"x")
+    assert _errors("put", "MaxRetryError") == shown + 1
     assert await store.stat("slow/b") is None
 
 
@@ -122,6 +125,7 @@ async def test_wrong_keys_are_refused(s3_server: S3Server) -> None:
     stranger = S3Objects(s3_server.url, "nobody", "wrong-secret", BUCKET, clock=SystemClock())
     with pytest.raises(Exception, match="refused"):
         await stranger.put("a", b"x")
+    assert _errors("put", "InvalidAccessKeyId") == 1
     await stranger.close()
 
 
@@ -141,3 +145,9 @@ async def test_a_server_that_is_away_comes_again(
             return False
 
     await eventually(reads)
+
+
+def _errors(operation: str, error_type: str) -> float:
+    """So many the metrics show."""
+    labels = {"operation": operation, "error_type": error_type}
+    return REGISTRY.get_sample_value("muster_object_store_errors_total", labels) or 0.0

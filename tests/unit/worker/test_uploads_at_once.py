@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 from prometheus_client import REGISTRY
 
+from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import (
@@ -145,6 +147,7 @@ def _add(uploads: Uploads, folder: Path, number: int, **files: bytes) -> None:
             step=10 * number,
             directory=directory,
             after_report=0,
+            announced_at=SystemClock().now() - timedelta(minutes=1),
         )
     )
 
@@ -237,8 +240,11 @@ async def test_uploads_that_fail_are_logged_once_counted_and_told_with_the_reaso
                 _add(uploads, tmp_path, number, **{f"f{number}": bytes([number])})
             await eventually(lambda: _waiting() == 2)
             await eventually(lambda: len(platform.waits) == 2)
+            assert _shown("muster_upload_backlog") == 2
+            assert (_shown("muster_upload_backlog_age_seconds") or 0) >= 60
             platform.failing = ""
             await eventually(lambda: uploads.is_drained)
+            assert _shown("muster_upload_backlog") == _shown("muster_upload_backlog_age_seconds") == 0
     assert sorted(platform.waits) == [
         (number, "the store answered an upload with status 500") for number in (1, 2)
     ]
@@ -259,5 +265,19 @@ async def test_a_failure_of_a_moment_is_not_told(platform: Platform, tmp_path: P
     assert (platform.waits, told) == ([], [])
 
 
+async def test_the_backlog_of_a_run_that_is_dropped_counts_no_more(
+    platform: Platform, tmp_path: Path
+) -> None:
+    platform.failing = "away"
+    async with _uploading(platform, tmp_path) as uploads:
+        _add(uploads, tmp_path, 1, f=b"1")
+        await eventually(lambda: _shown("muster_upload_backlog") == 1)
+    assert _shown("muster_upload_backlog") == 0
+
+
 def _waiting() -> float | None:
-    return REGISTRY.get_sample_value("muster_uploads_waiting")
+    return _shown("muster_uploads_waiting")
+
+
+def _shown(name: str) -> float | None:
+    return REGISTRY.get_sample_value(name)

@@ -1,8 +1,7 @@
-"""Large pages for a process that looks all over a large memory, or is forked again and again: of small ones a processor finds most only by
-walking tables, and a fork copies the tables.
+"""Large pages for the warm parent: a fork copies the page tables of its parent, which are shorter for pages of 2 MiB.
 
-Linux gives them where a program asks (`transparent_hugepage/enabled`: madvise or always), and copies what lies in small ones
-when it is told to (MADV_COLLAPSE, from 6.1 on); elsewhere nothing happens.
+Linux supports them where `transparent_hugepage/enabled` is `madvise` or `always`, and moves existing memory into them from 6.1 on
+(MADV_COLLAPSE); elsewhere nothing happens.
 """
 
 import ctypes
@@ -12,7 +11,7 @@ from pathlib import Path
 
 PAGE_BYTES = 2 * 1024 * 1024
 LEAST_BYTES = 192 * 1024 * 1024
-"""A process that holds less finds its way in small pages, and large ones would cost it memory."""
+"""Smaller processes gain nothing: large pages would cost them memory."""
 _COLLAPSE = 25
 
 

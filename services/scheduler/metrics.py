@@ -1,0 +1,72 @@
+"""Metrics of the leader for Prometheus; a stand-by has none of the pools."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from prometheus_client import REGISTRY, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from services.scheduler.core.facts import Fact, Granted
+from services.scheduler.core.indexes import Pool
+from shared.ids import PoolName
+
+_CYCLE_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WAIT_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1800.0, 7200.0, 43200.0, 172800.0)
+
+CYCLE_DURATION = Histogram(
+    "muster_scheduler_cycle_duration_seconds",
+    "Duration of a cycle: plan, save, send",
+    buckets=_CYCLE_BUCKETS_S,
+)
+PLAN_DURATION = Histogram(
+    "muster_scheduler_plan_duration_seconds",
+    "Duration of applying events and planning the pools that changed",
+    buckets=_CYCLE_BUCKETS_S,
+)
+GRANT_LATENCY = Histogram(
+    "muster_scheduler_grant_latency_seconds",
+    "Time from a request, or from the end of the trial's last run, to its grant",
+    ["pool"],
+    buckets=_WAIT_BUCKETS_S,
+)
+
+
+def observe_grants(facts: Iterable[Fact]) -> None:
+    """Observe how long each granted request had waited."""
+    for fact in facts:
+        if isinstance(fact, Granted):
+            waited_s = (fact.run.granted_at - fact.waited_since).total_seconds()
+            GRANT_LATENCY.labels(fact.run.pool).observe(waited_s)
+
+
+@contextmanager
+def pools_shown(pools: Mapping[PoolName, Pool]) -> Iterator[None]:
+    """Show queue and slots of each pool while the block runs."""
+    collector = _PoolCollector(pools)
+    REGISTRY.register(collector)
+    try:
+        yield
+    finally:
+        REGISTRY.unregister(collector)
+
+
+class _PoolCollector(Collector):
+    """Reads the pools at each scrape, which runs on the event loop and thus never within a plan."""
+
+    def __init__(self, pools: Mapping[PoolName, Pool]) -> None:
+        self._pools = pools
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        queue = GaugeMetricFamily(
+            "muster_scheduler_queue_length", "Requests that wait for slots", labels=["pool"]
+        )
+        slots = GaugeMetricFamily(
+            "muster_scheduler_slots", "Slots of machines that accept work, by state", labels=["pool", "state"]
+        )
+        for name, pool in self._pools.items():
+            free = float(pool.capacity.free)
+            queue.add_metric([name], len(pool.queue))
+            slots.add_metric([name, "free"], free)
+            slots.add_metric([name, "used"], float(pool.capacity.total) - free)
+        return queue, slots
