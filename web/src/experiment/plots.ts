@@ -1,15 +1,9 @@
 /** The options of the plots of an experiment. Pure but for the colours of the page. */
 import type { EChartsCoreOption } from "echarts/core";
-import { token } from "@/app/theme";
-import { rgbOf } from "@/charts/paint";
+import { rgbToken as colour } from "@/app/theme";
 import { isWide, type Importance, type Sample } from "@/charts/relations";
 import { surfaceOf, type SurfaceCell } from "@/charts/surface";
 import { formatNumber } from "@/parts/format";
-
-/** ECharts reads no colours in oklch. */
-function colour(name: string): string {
-  return `rgb(${rgbOf(token(name)).join(",")})`;
-}
 
 function axis(name: string, values: readonly unknown[]) {
   const words = [...new Set(values.filter((value) => typeof value !== "number").map(said))];
