@@ -33,8 +33,10 @@ export function toneAt(curve: Curve, place: number): number {
 /** Draws all curves, the strong one above the others. */
 export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string | null, colours: Colours): void {
   const points = curves.reduce((sum, { x }) => sum + x.length, 0);
-  const width = points > MOST_WIDE_POINTS ? 1 : 1.4 * uPlot.pxRatio;
-  const alpha = opacity(curves.length) * (strong === null ? 1 : 0.75);
+  const wide = 1.4 * uPlot.pxRatio;
+  const width = points > MOST_WIDE_POINTS ? 1 : wide;
+  // Thinner lines are more opaque, so that curves look as strong.
+  const alpha = Math.min(1, (opacity(curves.length) * (strong === null ? 1 : 0.75) * wide) / width);
   within(plot, plot.ctx, () => {
     curves.forEach((curve, place) => {
       if (curve.id === strong) return;
@@ -59,7 +61,7 @@ function toneOf(curve: Curve, place: number, { tones }: Colours): string {
 
 /** How opaque one of so many curves is. */
 function opacity(count: number): number {
-  return count <= 8 ? 1 : Math.max(0.09, 1 / Math.sqrt(count / 8));
+  return count <= 8 ? 1 : Math.max(0.06, 1 / Math.sqrt(count / 8));
 }
 
 /** Draws within the axes, with room for marks that stand on their edge. */
