@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { bestSoFar, bounds, logMarks, nearest, smoothed, valueAt, type Curve, type Ranges } from "@/charts/curve";
-import { axisOf, blank, compose, rasterise, type Cover } from "@/charts/raster";
 
 const row = (...values: number[]) => Float64Array.from(values);
 const curve = (id: string, x: number[], y: number[]): Curve => ({ id, label: id, x: row(...x), y: row(...y) });
@@ -69,31 +68,5 @@ describe("logarithmic axes", () => {
     const { y } = bounds([curve("a", [1, 2, 3], [...smoothed(Float64Array.of(0.070855, 0.070855, 0.070855), 0.6), 0.07085500000000001])], null, false, true);
     expect(y[0]).toBeCloseTo(0.0354);
     expect(y[1]).toBeCloseTo(0.1417);
-  });
-});
-
-describe("pixels", () => {
-  const at = ({ data, height }: Cover, x: number, y: number) => data[x * height + y] as number;
-  const axes = [axisOf(0, 20, 0, 20, false), axisOf(0, 10, 10, 0, false)] as const;
-
-  it("are covered along the line and nowhere else", () => {
-    const cover = blank(20, 10);
-    rasterise(cover, curve("a", [0, 20], [5, 5]), ...axes, 1, 1);
-    for (let x = 0; x < 20; x++) expect(at(cover, x, 4) + at(cover, x, 5)).toBeCloseTo(1, 1);
-    expect(at(cover, 10, 1)).toBe(0);
-  });
-  it("stay empty where a value is no number, and outside", () => {
-    const cover = blank(20, 10);
-    rasterise(cover, curve("a", [0, 5, 10, 30], [5, 5, NaN, 500]), ...axes, 1, 1);
-    expect(at(cover, 8, 4) + at(cover, 8, 5)).toBe(0);
-    expect(at(cover, 2, 4)).toBeGreaterThan(0);
-  });
-  it("of many faint lines grow dark where they meet, and take their colour", () => {
-    const cover = blank(20, 10);
-    for (let line = 0; line < 50; line++) rasterise(cover, curve("a", [0, 20], [5, 5]), ...axes, 0.05, 1);
-    const pixels = new Uint8ClampedArray(20 * 10 * 4);
-    compose([cover], [[10, 20, 30]], pixels, 0, 19);
-    expect([...pixels.slice((4 * 20 + 5) * 4, (4 * 20 + 5) * 4 + 3)]).toEqual([10, 20, 30]);
-    expect(pixels[(4 * 20 + 5) * 4 + 3]).toBeGreaterThan(100);
   });
 });

@@ -1,8 +1,8 @@
 import type { Row } from "@tanstack/react-table";
 import { describe, expect, it } from "vitest";
-import { alone, conditionOf, nameOf, turned } from "@/experiments/grouping";
+import { conditionOf, nameOf } from "@/experiments/grouping";
 import { filterOf } from "@/experiments/query";
-import { readListSearch } from "@/experiments/search";
+import { alone, readListSearch, turned } from "@/experiments/search";
 import { linesOf, stepOf, ticking, type Group } from "@/parts/table/lines";
 
 describe("a group of experiments", () => {

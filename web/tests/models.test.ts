@@ -3,34 +3,6 @@ import { describe, expect, it } from "vitest";
 import { STAGES_AFTER } from "@/models/data";
 import { BOX, layOut } from "@/models/graph";
 import { changedTags, tagsOf } from "@/models/tags";
-import { parseInline, parseMarkdown, safeHref } from "@/parts/markdown";
-
-describe("notes", () => {
-  it("are read as blocks", () => {
-    const blocks = parseMarkdown("# Title\n\nOne\ntwo\n\n- a\n- `b`\n\n> said\n\n```\n<b>x</b>\n```\n---");
-    expect(blocks.map((block) => block.kind)).toEqual(["heading", "paragraph", "list", "quote", "code", "rule"]);
-    expect(blocks[1]).toEqual({ kind: "paragraph", inlines: [{ kind: "text", text: "One two" }] });
-    expect(blocks[4]).toEqual({ kind: "code", text: "<b>x</b>" });
-  });
-
-  it("carry no markup: a tag is text", () => {
-    expect(parseInline("<img src=x onerror=alert(1)>")).toEqual([{ kind: "text", text: "<img src=x onerror=alert(1)>" }]);
-  });
-
-  it.each(["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "//evil.example", "/\\evil.example", "vbscript:x", "\tjavascript:x"])("lead nowhere by %s", (address) => {
-    expect(safeHref(address)).toBeNull();
-    expect(parseInline(`[x](${address.trim()})`).every((one) => one.kind !== "link")).toBe(true);
-  });
-
-  it("lead to the web and to pages here", () => {
-    expect(parseInline("see [it](https://example.net/a) and /x")).toContainEqual({ kind: "link", text: "it", href: "https://example.net/a" });
-    expect(safeHref("/experiments/31")).toBe("/experiments/31");
-  });
-
-  it("end, whatever is written", () => {
-    for (const text of ["```", ">", "#", "- ", "1.", "**", "[a](", "> a\nb\n> c"]) expect(parseMarkdown(text).length).toBeLessThan(5);
-  });
-});
 
 describe("a lineage", () => {
   const node = (id: string) => ({ id, kind: "trial" as const, name: id, facts: {} });

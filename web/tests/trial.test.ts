@@ -1,25 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readCompareSearch } from "@/compare/search";
 import { differences } from "@/training/values";
-import { piecesOf } from "@/logs/ansi";
 import { eventsOf } from "@/trial/events";
 import { isAgain, mainOf, phasesUntil, sums, type PhaseKind } from "@/training/phases";
-
-describe("a line of a log", () => {
-  it("keeps its colours and nothing else of its escapes", () => {
-    expect(piecesOf("\u001b[1;31mred\u001b[0m plain \u001b[96mbright")).toEqual([{ text: "red", isBold: true, colour: 1 }, { text: " plain " }, { text: "bright", colour: 14 }]);
-    expect(piecesOf("\u001b]0;title\u0007a\u001b[2Kb\u0000c")).toEqual([{ text: "a" }, { text: "b" + "c" }]);
-  });
-  it("is text, whatever it looks like", () => {
-    expect(piecesOf("<script>alert(1)</script>")).toEqual([{ text: "<script>alert(1)</script>" }]);
-  });
-  it("shows of a progress bar what was written last", () => {
-    expect(piecesOf("10 %\r20 %\r30 %\r")).toEqual([{ text: "30 %" }]);
-  });
-  it("takes colours of 256 and of three parts for what they are", () => {
-    expect(piecesOf("\u001b[38;5;2mgreen\u001b[38;2;1;31;4mmixed")).toEqual([{ text: "green", colour: 2 }, { text: "mixed", colour: 2 }]);
-  });
-});
 
 describe("a trial's time", () => {
   const at = (second: number) => new Date(second * 1000).toISOString();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { daysBetween, seriesOf, topOf, withRest } from "@/charts/days";
+import { daysBetween, seriesOf, withRest } from "@/charts/days";
 import { readClusterSearch } from "@/cluster/search";
 import { costName, lastDays, totalsOf, usageName } from "@/cluster/usage";
 import type { MachineCost, UsageRow } from "@/cluster/data";
@@ -25,10 +25,6 @@ describe("what was used by day", () => {
     const series = [5, 4, 3, 2].map((value, at) => ({ name: `s${at}`, total: value, values: [value] }));
     expect(withRest(series, 2).map(({ name, values }) => [name, values[0]])).toEqual([["s0", 5], ["s1", 4], ["2 others", 5]]);
     expect(withRest(series, 3).map(({ name }) => name)).toEqual(["s0", "s1", "s2", "s3"]);
-  });
-
-  it.each([[0, 1], [0.3, 0.5], [1, 1], [1.01, 2], [23, 50], [50.5, 100], [9800, 10000]])("stands under a round figure: %d under %d", (value, top) => {
-    expect(topOf(value)).toBeCloseTo(top, 12);
   });
 });
 

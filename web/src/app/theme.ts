@@ -34,3 +34,14 @@ function watch(listener: () => void): () => void {
 export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
+
+/** The same as `rgb(…)`, for what reads no oklch. */
+export function rgbToken(name: string): string {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d");
+  if (context === null) return "rgb(128,128,128)";
+  context.fillStyle = token(name);
+  context.fillRect(0, 0, 1, 1);
+  return `rgb(${[...context.getImageData(0, 0, 1, 1).data].slice(0, 3).join(",")})`;
+}

@@ -1,16 +1,15 @@
 /**
- * Curves by uPlot: axes, grid, pointer and zoom are its own; the lines are drawn by `paint`, since they share no x and may be thousands.
- * A stretch drawn with the pointer zooms, a double click shows all again; `onZoom` lets the page ask for the finer points.
+ * A chart of curves by uPlot, which has the axes, grid, pointer and zoom; `lines` draws the curves in its hook.
+ * Dragging over a range zooms, a double click resets; `onZoom` lets the page ask for the finer points.
  */
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { token, useTheme } from "@/app/theme";
 import { formatNumber } from "@/parts/format";
 import css from "./CurveChart.module.css";
 import { bounds, logMarks, nearest, nearestTo, type Curve, type Range, type Ranges } from "./curve";
-import { along, axisOf } from "./raster";
-import { paint, toneAt } from "./paint";
+import { drawCurves, drawStrong, toneAt, type Colours } from "./lines";
 
 export interface CurveChartProps {
   /** What it shows, for who cannot see it. */
@@ -47,13 +46,13 @@ interface Shown extends CurveChartProps {
 }
 
 const REACH_PX = 40;
-const NO_CURVES: ReadonlySet<string> = new Set();
 
 export function CurveChart(props: CurveChartProps) {
   const { curves, isLogX = false, isLogY = false, height = 320, label } = props;
   const theme = useTheme();
   const ground = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
   const [pointer, setPointer] = useState<Pointer | null>(null);
   const ranges = useRanges(props);
   const marked = pointer?.curve.id ?? props.hovered ?? null;
@@ -63,9 +62,9 @@ export function CurveChart(props: CurveChartProps) {
   useEffect(() => {
     const element = ground.current;
     if (element === null) return;
-    const made = new uPlot(optionsOf(shown, element.clientWidth, height, isLogX, isLogY, setPointer), dataOf(shown.current.ranges), element);
+    const made = new uPlot(optionsOf(shown, overlay, element.clientWidth, height, isLogX, isLogY, setPointer), dataOf(shown.current.ranges), element);
     plot.current = made;
-    const watcher = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    const watcher = new ResizeObserver(() => element.clientWidth !== made.width && made.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
     return () => {
       watcher.disconnect();
@@ -74,13 +73,17 @@ export function CurveChart(props: CurveChartProps) {
     };
   }, [theme, isLogX, isLogY, height]);
   useEffect(() => plot.current?.setData(dataOf(ranges)), [ranges]);
-  useEffect(() => plot.current?.redraw(false, false), [marked, props.strong]);
+  useEffect(() => plot.current?.redraw(false, false), [props.strong]);
+  useEffect(() => {
+    if (plot.current) drawMarked(plot.current, overlay.current, shown.current);
+  }, [marked]);
   const { onHover } = props;
   useEffect(() => onHover?.(pointer?.curve.id ?? null), [onHover, pointer?.curve.id]);
 
   return (
     <div className={css.chart} role="img" aria-label={`${label}: ${curves.length} ${curves.length === 1 ? "curve" : "curves"}`} data-curves={curves.length}>
       <div ref={ground} className={pointer ? css.pointing : undefined} style={{ height }} />
+      <canvas ref={overlay} className={css.overlay} />
       {pointer && <Tip pointer={pointer} props={props} />}
     </div>
   );
@@ -119,9 +122,7 @@ function dataOf({ x, y }: Ranges): uPlot.AlignedData {
   ];
 }
 
-type Ref = { current: Shown };
-
-function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, isLogY: boolean, point: (pointer: Pointer | null) => void): uPlot.Options {
+function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement | null>, width: number, height: number, isLogX: boolean, isLogY: boolean, point: (pointer: Pointer | null) => void): uPlot.Options {
   const axis = {
     stroke: token("--ink-3"),
     font: "11px Inter, sans-serif",
@@ -147,7 +148,12 @@ function optionsOf(shown: Ref, width: number, height: number, isLogX: boolean, i
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {
-      draw: [(plot) => draw(plot, shown.current)],
+      draw: [
+        (plot) => {
+          draw(plot, shown.current);
+          drawMarked(plot, overlay.current, shown.current);
+        },
+      ],
       setSelect: [(plot) => select(plot, shown.current)],
       setCursor: [(plot) => point(pointerOf(plot, shown.current))],
       ready: [(plot) => plot.over.addEventListener("click", () => pick(plot, shown.current))],
@@ -159,20 +165,24 @@ function said(value: number, format: ((value: number) => string) | undefined): s
   return (format ?? formatNumber)(value);
 }
 
-function draw(plot: uPlot, { label, curves, ranges, marked, strong, isLogX = false, isLogY = false }: Shown): void {
+function draw(plot: uPlot, { label, curves, ranges, strong }: Shown): void {
   const began = performance.now();
-  const ids = marked ?? strong;
-  paint(plot.ctx, curves, ranges, plot.bbox, {
-    isLogX,
-    isLogY,
-    strong: ids ? new Set([ids, ...(strong ? [strong] : [])]) : NO_CURVES,
-    ratio: uPlot.pxRatio,
-    tones: Array.from({ length: 8 }, (_, at) => token(`--series-${at + 1}`)),
-    bad: token("--bad"),
-    ground: token("--surface"),
-  });
+  drawCurves(plot, curves, strong ?? null, coloursNow());
   const end = curves.reduce((most, { x }) => Math.max(most, x.at(-1) ?? -Infinity), -Infinity);
   performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: Math.min(end, ranges.x[1]) } });
+}
+
+/** Draws the curve under the pointer onto a canvas above the chart, so that the others need not be drawn again. */
+function drawMarked(plot: uPlot, overlay: HTMLCanvasElement | null, { curves, marked }: Shown): void {
+  const context = overlay?.getContext("2d");
+  if (!context) return;
+  // A new size clears the canvas.
+  Object.assign(context.canvas, { width: plot.ctx.canvas.width, height: plot.ctx.canvas.height });
+  drawStrong(plot, context, curves, marked, coloursNow());
+}
+
+function coloursNow(): Colours {
+  return { tones: Array.from({ length: 8 }, (_, at) => token(`--series-${at + 1}`)), bad: token("--bad"), ground: token("--surface") };
 }
 
 function select(plot: uPlot, { onZoom }: Shown): void {
@@ -182,11 +192,10 @@ function select(plot: uPlot, { onZoom }: Shown): void {
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
-function pointerOf(plot: uPlot, { curves, ranges, isLogY = false }: Shown): Pointer | null {
+function pointerOf(plot: uPlot, { curves }: Shown): Pointer | null {
   const { left = -1, top = -1 } = plot.cursor;
   if (left < 0 || top < 0) return null;
-  const axis = axisOf(ranges.y[0], ranges.y[1], plot.over.clientHeight, 0, isLogY);
-  const away = (one: number, other: number) => Math.abs(along(axis, one) - other);
+  const away = (value: number, height: number) => Math.abs(plot.valToPos(value, "y") - height);
   const curve = nearest(curves, plot.posToVal(left, "x"), top, away, REACH_PX);
   if (curve === null) return null;
   const at = nearestTo(curve.x, plot.posToVal(left, "x"));

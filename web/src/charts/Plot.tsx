@@ -1,11 +1,11 @@
 /** A plot by ECharts, of which only what the pages draw is taken; a file of its own, fetched with the page that shows one. */
 import { BarChart, CustomChart, LineChart, ParallelChart, ScatterChart } from "echarts/charts";
-import { GridComponent, ParallelComponent, TooltipComponent, VisualMapComponent } from "echarts/components";
+import { GridComponent, LegendComponent, ParallelComponent, TooltipComponent, VisualMapComponent } from "echarts/components";
 import { init, use, type EChartsCoreOption } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { useEffect, useRef } from "react";
 
-use([BarChart, CustomChart, LineChart, ParallelChart, ScatterChart, GridComponent, ParallelComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
+use([BarChart, CustomChart, LineChart, ParallelChart, ScatterChart, GridComponent, LegendComponent, ParallelComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
 interface PlotProps {
   label: string;

@@ -40,23 +40,6 @@ export function smoothed(y: Float64Array, weight: number): Float64Array {
   return found;
 }
 
-interface Extent extends Ranges {
-  /** Places whose value is no finite number. */
-  odd: readonly number[];
-}
-
-const known = new WeakMap<Float64Array, Extent>();
-
-/** The whole of one curve, looked through once. */
-export function extentOf({ x, y }: Pick<Curve, "x" | "y">): Extent {
-  const before = known.get(y);
-  if (before) return before;
-  const found = { ...within(x, y, -Infinity, Infinity, -Infinity), odd: [] as number[] };
-  for (let at = 0; at < y.length; at++) if (!Number.isFinite(y[at])) found.odd.push(at);
-  known.set(y, found);
-  return found;
-}
-
 /** The smallest box around what of a curve lies in a stretch of x and at least at a height. */
 function within(x: Float64Array, y: Float64Array, from: number, to: number, leastY: number): Ranges {
   let x0 = Infinity;
@@ -87,10 +70,9 @@ const ROOM_TO_GROW = 0.125;
  */
 export function bounds(curves: readonly Curve[], zoom: Range | null, isLogX: boolean, isLogY: boolean, before: Ranges | null = null): Ranges {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
-  const isWhole = zoom === null && !isLogX && !isLogY;
   const from = Math.max(zoom?.[0] ?? -Infinity, isLogX ? Number.MIN_VALUE : -Infinity);
   for (const curve of curves) {
-    const box = isWhole ? extentOf(curve) : within(curve.x, curve.y, from, zoom?.[1] ?? Infinity, isLogY ? Number.MIN_VALUE : -Infinity);
+    const box = within(curve.x, curve.y, from, zoom?.[1] ?? Infinity, isLogY ? Number.MIN_VALUE : -Infinity);
     [x0, x1] = [Math.min(x0, box.x[0]), Math.max(x1, box.x[1])];
     [y0, y1] = [Math.min(y0, box.y[0]), Math.max(y1, box.y[1])];
   }

@@ -45,10 +45,3 @@ export function withRest(series: readonly Series[], most: number): Series[] {
   const values = (left[0]?.values ?? []).map((_, at) => left.reduce((sum, one) => sum + (one.values[at] ?? 0), 0));
   return [...series.slice(0, most), { name: `${left.length} others`, total: left.reduce((sum, one) => sum + one.total, 0), values }];
 }
-
-/** The top of a scale that holds a value: 1, 2 or 5 of its power of ten. */
-export function topOf(value: number): number {
-  if (!(value > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5].find((step) => step * power >= value) ?? 10) * power;
-}

@@ -1,7 +1,8 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { Button } from "@/parts/Button";
-import { DataTable, type Column, type Order } from "@/parts/table/DataTable";
+import { DataTable } from "@/parts/table/DataTable";
+import type { Column, Order } from "@/parts/table/props";
 import { Field } from "@/parts/Field";
 import { Complaint, Empty, Loading } from "@/parts/Notes";
 import { Num } from "@/parts/Number";

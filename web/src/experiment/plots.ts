@@ -1,15 +1,10 @@
 /** The options of the plots of an experiment. Pure but for the colours of the page. */
 import type { EChartsCoreOption } from "echarts/core";
-import { token } from "@/app/theme";
-import { rgbOf } from "@/charts/paint";
+import { rgbToken as colour } from "@/app/theme";
+import { tip } from "@/charts/look";
 import { isWide, type Importance, type Sample } from "@/charts/relations";
 import { surfaceOf, type SurfaceCell } from "@/charts/surface";
 import { formatNumber } from "@/parts/format";
-
-/** ECharts reads no colours in oklch. */
-function colour(name: string): string {
-  return `rgb(${rgbOf(token(name)).join(",")})`;
-}
 
 function axis(name: string, values: readonly unknown[]) {
   const words = [...new Set(values.filter((value) => typeof value !== "number").map(said))];
@@ -35,10 +30,6 @@ function shades(samples: readonly Sample[], isLess: boolean) {
   const results = samples.map(({ result }) => result);
   const range = [colour("--line-strong"), colour("--series-6"), colour("--series-1")];
   return { min: Math.min(...results), max: Math.max(...results), show: false, inRange: { color: isLess ? range.reverse() : range } };
-}
-
-function tip() {
-  return { backgroundColor: colour("--raised"), borderColor: colour("--line"), textStyle: { color: colour("--ink"), fontSize: 12 }, renderMode: "richText" as const };
 }
 
 /** Every trial as a line through its hyperparameters to its result, coloured by that. */

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { Experiment } from "@/api/types";
-import type { Column } from "@/parts/table/DataTable";
+import type { Column } from "@/parts/table/props";
 import { Num } from "@/parts/Number";
 import { Progress } from "@/parts/Progress";
 import { State } from "@/parts/State";

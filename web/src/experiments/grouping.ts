@@ -1,6 +1,5 @@
 /** What experiments are gathered by, and the filter that a group is. Pure. */
-import { joined, quoted } from "@/parts/expression";
-import type { ListSearch } from "./search";
+import { quoted } from "@/parts/expression";
 
 export const GROUPINGS = {
   owner: { label: "Owner", none: "no owner" },
@@ -29,16 +28,4 @@ export function conditionOf(by: Grouping, value: string | null): string {
 export function nameOf(by: Grouping, value: string | null): string {
   if (value === null) return GROUPINGS[by].none;
   return by === "searcher" ? value.replaceAll("_", " ") : value;
-}
-
-/** The address with one group opened, or closed where it is open. */
-export function turned(search: ListSearch, value: string | null): ListSearch {
-  const open = search.open ?? [];
-  const next = open.includes(value) ? open.filter((one) => one !== value) : [...open, value];
-  return { ...search, open: next.length > 0 ? next : undefined };
-}
-
-/** The list of one group alone. */
-export function alone(search: ListSearch, by: Grouping, value: string | null): ListSearch {
-  return { ...search, grouped: undefined, open: undefined, filter: joined(search.filter, conditionOf(by, value)) };
 }

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
-import type { Order } from "@/parts/table/DataTable";
+import type { Order } from "@/parts/table/props";
 import { joined } from "@/parts/expression";
 import type { ListSearch } from "./search";
 

@@ -1,4 +1,5 @@
-import { readGrouping, type Grouping } from "./grouping";
+import { joined } from "@/parts/expression";
+import { conditionOf, readGrouping, type Grouping } from "./grouping";
 
 /** What the address of the list says: every state of it has a link. */
 export interface ListSearch {
@@ -29,6 +30,18 @@ export function readListSearch(search: Record<string, unknown>): ListSearch {
     columns: Array.isArray(search.columns) ? search.columns.map(String) : undefined,
     archived: search.archived === true || search.archived === "true" ? true : undefined,
   };
+}
+
+/** The address with one group opened, or closed where it is open. */
+export function turned(search: ListSearch, value: string | null): ListSearch {
+  const open = search.open ?? [];
+  const next = open.includes(value) ? open.filter((one) => one !== value) : [...open, value];
+  return { ...search, open: next.length > 0 ? next : undefined };
+}
+
+/** The list of one group alone. */
+export function alone(search: ListSearch, by: Grouping, value: string | null): ListSearch {
+  return { ...search, grouped: undefined, open: undefined, filter: joined(search.filter, conditionOf(by, value)) };
 }
 
 function text(value: unknown): string | undefined {

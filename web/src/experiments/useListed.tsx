@@ -5,9 +5,9 @@ import type { Experiment, ExperimentPage, Resource } from "@/api/types";
 import { counted } from "@/parts/format";
 import type { Group } from "@/parts/table/lines";
 import { GroupHead } from "./GroupHead";
-import { alone, turned, type Grouping } from "./grouping";
+import type { Grouping } from "./grouping";
 import { experimentsQuery, firstOfQuery, groupsQuery } from "./query";
-import type { ListSearch } from "./search";
+import { alone, turned, type ListSearch } from "./search";
 
 type First = UseQueryResult<{ pages: ExperimentPage[] }>;
 

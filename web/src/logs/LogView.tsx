@@ -99,7 +99,7 @@ function Row({ line, isOfMany, start, isMarked, onLink }: RowProps) {
       </span>
       <span className={css.text}>
         {piecesOf(line.text).map((piece, at) => (
-          <span key={at} className={[piece.colour !== undefined && css[`c${piece.colour % 8}`], piece.isBold && css.bold, piece.isDim && css.dim].filter(Boolean).join(" ") || undefined}>
+          <span key={at} className={[piece.colour && css[piece.colour], piece.isBold && css.bold, piece.isDim && css.dim].filter(Boolean).join(" ") || undefined}>
             {piece.text}
           </span>
         ))}

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { DataTable, type Column } from "@/parts/table/DataTable";
+import { DataTable } from "@/parts/table/DataTable";
+import type { Column } from "@/parts/table/props";
 import { Empty, Loading, Trouble } from "@/parts/Notes";
 import { counted } from "@/parts/format";
 import { Page } from "@/parts/Page";

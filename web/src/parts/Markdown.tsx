@@ -1,41 +1,34 @@
+import type { ReactNode } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
 import css from "./Markdown.module.css";
-import { parseMarkdown, type Block, type Inline } from "./markdown";
 
-/** Notes that somebody wrote, as what they mean; never as markup. */
+const ELEMENTS = ["a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol", "p", "pre", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"];
+const LINKS = /^(?:https?:|mailto:|\/(?!\/))/i;
+
+const COMPONENTS: Components = {
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: Heading,
+  h3: Heading,
+  h4: Heading,
+  h5: Heading,
+  h6: Heading,
+  a: ({ href, children }) => (href ? <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a> : children),
+  // A picture would be asked of another host.
+  img: ({ alt }) => alt,
+};
+
+/** Notes in markdown, which strangers write: raw HTML shows as text, pictures as their description, and links lead to the web or this site only. */
 export function Markdown({ text }: { text: string }) {
   return (
     <div className={css.markdown}>
-      {parseMarkdown(text).map((block, at) => (
-        <Shown key={at} block={block} />
-      ))}
+      <ReactMarkdown remarkPlugins={[remarkGfm]} allowedElements={ELEMENTS} unwrapDisallowed urlTransform={(url) => (LINKS.test(url) ? url : "")} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
     </div>
   );
 }
 
-function Shown({ block }: { block: Block }) {
-  switch (block.kind) {
-    case "heading":
-      return block.level === 1 ? <h3><Inlines of={block.inlines} /></h3> : <h4><Inlines of={block.inlines} /></h4>;
-    case "code":
-      return <pre>{block.text}</pre>;
-    case "rule":
-      return <hr />;
-    case "quote":
-      return <blockquote><Inlines of={block.inlines} /></blockquote>;
-    case "list": {
-      const items = block.items.map((item, at) => <li key={at}><Inlines of={item} /></li>);
-      return block.isOrdered ? <ol>{items}</ol> : <ul>{items}</ul>;
-    }
-    case "paragraph":
-      return <p><Inlines of={block.inlines} /></p>;
-  }
-}
-
-function Inlines({ of }: { of: readonly Inline[] }) {
-  return of.map((one, at) => {
-    if (one.kind === "link") return <a key={at} href={one.href} target="_blank" rel="noopener noreferrer nofollow">{one.text}</a>;
-    if (one.kind === "text") return one.text;
-    const Tag = one.kind;
-    return <Tag key={at}>{one.text}</Tag>;
-  });
+function Heading({ children }: { children?: ReactNode }) {
+  return <h4>{children}</h4>;
 }

@@ -18,7 +18,7 @@ const MOST_OF_STEP = 12;
 const KINDS = { image: "Images", table: "Tables", text: "Texts", histogram: "Histograms" } as const;
 
 /** What the script logged beside numbers, all of it at one step. */
-export function MediaTab({ trial, search, onSearch }: TrialTabProps) {
+export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
   const { data, error, refetch } = useQuery(namesQuery(trial.id));
   const [first, last] = useMemo(() => stretchOf(data?.items ?? []), [data]);
   if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, useState } from "react";
 import type { Trial } from "@/api/types";
 import { Button } from "@/parts/Button";
 import { State } from "@/parts/State";
@@ -9,13 +9,14 @@ import { CheckpointsTab } from "./CheckpointsTab";
 import { EventsTab } from "./EventsTab";
 import { KillDialog } from "./KillDialog";
 import { LogsTab } from "./LogsTab";
-import { MediaTab } from "./MediaTab";
 import { MetricsTab } from "./MetricsTab";
 import { useTrial } from "./queries";
 import { RunsTab } from "./RunsTab";
 import type { TrialSearch } from "./search";
 import type { TrialTabProps } from "./tab";
 import css from "./Trial.module.css";
+
+const MediaTab = lazy(() => import("./MediaTab"));
 
 const PARTS: readonly Part<TrialTabProps>[] = [
   { name: "", label: "Metrics", body: MetricsTab },

@@ -1,7 +1,7 @@
 import type { Table } from "@tanstack/react-table";
 import { Icon } from "../Icon";
-import type { DataTableProps, Order } from "./DataTable";
 import css from "./DataTable.module.css";
+import type { DataTableProps, Order } from "./props";
 
 /** What the columns are called, and the order that the rows have. */
 export function Head<Item>({ table, props, width }: { table: Table<Item>; props: DataTableProps<Item>; width: number }) {

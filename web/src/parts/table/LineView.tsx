@@ -1,8 +1,8 @@
 import { flexRender, type Row } from "@tanstack/react-table";
 import { Icon } from "../Icon";
-import type { DataTableProps } from "./DataTable";
 import css from "./DataTable.module.css";
 import type { Group, Line } from "./lines";
+import type { DataTableProps } from "./props";
 
 interface LineViewProps<Item> {
   line: Line<Item>;

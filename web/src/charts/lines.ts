@@ -1,0 +1,155 @@
+/** Draws curves onto the canvas of a uPlot chart. The series of uPlot share one x; each curve has its own. */
+import uPlot from "uplot";
+import type { Curve } from "./curve";
+
+/** Charts with more points draw lines one pixel wide, which browsers stroke more than ten times faster than wider ones. */
+const MOST_WIDE_POINTS = 4000;
+const MOST_MARKED_CURVES = 60;
+const TONES = 8;
+const LOGARITHMIC = 3;
+
+export interface Colours {
+  tones: readonly string[];
+  bad: string;
+  ground: string;
+}
+
+type Place = readonly [x: number, y: number];
+
+/** From a value to its place along an axis of the canvas. */
+type Along = (value: number) => number;
+
+interface Pen {
+  colour: string;
+  alpha: number;
+  width: number;
+}
+
+/** The tone of a curve, from 0, by its own or by its place. */
+export function toneAt(curve: Curve, place: number): number {
+  return ((curve.tone ?? place + 1) - 1) % TONES;
+}
+
+/** Draws all curves, the strong one above the others. */
+export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string | null, colours: Colours): void {
+  const points = curves.reduce((sum, { x }) => sum + x.length, 0);
+  const wide = 1.4 * uPlot.pxRatio;
+  const width = points > MOST_WIDE_POINTS ? 1 : wide;
+  // Thinner lines are more opaque, so that curves look as strong.
+  const alpha = Math.min(1, (opacity(curves.length) * (strong === null ? 1 : 0.75) * wide) / width);
+  within(plot, plot.ctx, () => {
+    curves.forEach((curve, place) => {
+      if (curve.id === strong) return;
+      drawCurve(plot, plot.ctx, curve, { colour: toneOf(curve, place, colours), alpha, width }, colours, curves.length <= MOST_MARKED_CURVES);
+    });
+  });
+  drawStrong(plot, plot.ctx, curves, strong, colours);
+}
+
+/** Draws one curve strongly, onto the chart's canvas or another one of its size. */
+export function drawStrong(plot: uPlot, context: CanvasRenderingContext2D, curves: readonly Curve[], strong: string | null, colours: Colours): void {
+  const place = curves.findIndex(({ id }) => id === strong);
+  const curve = curves[place];
+  if (curve === undefined) return;
+  const pen = { colour: toneOf(curve, place, colours), alpha: 1, width: 2.4 * uPlot.pxRatio };
+  within(plot, context, () => drawCurve(plot, context, curve, pen, colours, true));
+}
+
+function toneOf(curve: Curve, place: number, { tones }: Colours): string {
+  return tones[toneAt(curve, place)] as string;
+}
+
+/** How opaque one of so many curves is. */
+function opacity(count: number): number {
+  return count <= 8 ? 1 : Math.max(0.06, 1 / Math.sqrt(count / 8));
+}
+
+/** Draws within the axes, with room for marks that stand on their edge. */
+function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => void): void {
+  const room = 4 * uPlot.pxRatio;
+  context.save();
+  context.beginPath();
+  context.rect(bbox.left - room, bbox.top - room, bbox.width + 2 * room, bbox.height + 2 * room);
+  context.clip();
+  context.lineJoin = "round";
+  draw();
+  context.restore();
+}
+
+function drawCurve(plot: uPlot, context: CanvasRenderingContext2D, curve: Curve, pen: Pen, colours: Colours, hasMarks: boolean): void {
+  const [across, up] = [pixelsAlong(plot, "x"), pixelsAlong(plot, "y")];
+  const at = (place: number) => [across(curve.x[place] as number), up(curve.y[place] as number)] as const;
+  Object.assign(context, { globalAlpha: pen.alpha, strokeStyle: pen.colour, lineWidth: pen.width });
+  line(context, curve, across, up);
+  if (hasMarks) {
+    for (const place of curve.restarts ?? []) ring(context, at(place), pen.colour, colours.ground);
+    if (curve.x.length === 1) dot(context, at(0), pen.colour);
+    if (curve.isBroken && curve.x.length > 0) cross(context, at(curve.x.length - 1), colours.bad);
+  }
+  const foot = plot.bbox.top + plot.bbox.height - 7 * uPlot.pxRatio;
+  for (const x of oddPlaces(curve, across)) cross(context, [x, foot], colours.bad);
+}
+
+/** NaN or infinite where a logarithmic axis cannot show it. */
+function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
+  const { min = 0, max = 1, distr } = plot.scales[key] as uPlot.Scale;
+  const [from, to] = [plot.valToPos(min, key, true), plot.valToPos(max, key, true)];
+  if (distr === LOGARITHMIC) {
+    const factor = (to - from) / Math.log10(max / min);
+    return (value) => from + factor * Math.log10(value / min);
+  }
+  const factor = (to - from) / (max - min);
+  return (value) => from + factor * (value - min);
+}
+
+/** Strokes a curve, interrupted where a value has no place on the canvas. */
+function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along, up: Along): void {
+  context.beginPath();
+  let isDown = false;
+  for (let place = 0; place < x.length; place++) {
+    const px = across(x[place] as number);
+    const py = up(y[place] as number);
+    const isShown = Number.isFinite(px) && Number.isFinite(py);
+    if (isShown && isDown) context.lineTo(px, py);
+    else if (isShown) context.moveTo(px, py);
+    isDown = isShown;
+  }
+  context.stroke();
+}
+
+/** Where on the canvas values are no finite number, at least as far apart as a cross is wide. */
+function oddPlaces({ x, y }: Curve, across: Along): number[] {
+  const found: number[] = [];
+  for (let place = 0; place < y.length; place++) {
+    if (Number.isFinite(y[place])) continue;
+    const px = across(x[place] as number);
+    if (px - (found.at(-1) ?? -Infinity) >= 6 * uPlot.pxRatio) found.push(px);
+  }
+  return found;
+}
+
+function ring(context: CanvasRenderingContext2D, [x, y]: Place, colour: string, ground: string): void {
+  context.beginPath();
+  context.arc(x, y, 3.2 * uPlot.pxRatio, 0, 2 * Math.PI);
+  Object.assign(context, { fillStyle: ground, strokeStyle: colour, lineWidth: 1.6 * uPlot.pxRatio });
+  context.fill();
+  context.stroke();
+}
+
+function dot(context: CanvasRenderingContext2D, [x, y]: Place, colour: string): void {
+  context.beginPath();
+  context.arc(x, y, 2.4 * uPlot.pxRatio, 0, 2 * Math.PI);
+  context.fillStyle = colour;
+  context.fill();
+}
+
+function cross(context: CanvasRenderingContext2D, [x, y]: Place, colour: string): void {
+  const arm = 3.4 * uPlot.pxRatio;
+  Object.assign(context, { globalAlpha: 1, strokeStyle: colour, lineWidth: 1.8 * uPlot.pxRatio });
+  context.beginPath();
+  context.moveTo(x - arm, y - arm);
+  context.lineTo(x + arm, y + arm);
+  context.moveTo(x + arm, y - arm);
+  context.lineTo(x - arm, y + arm);
+  context.stroke();
+}
