@@ -114,8 +114,6 @@ class Rpc:
         return cast(MethodHandler, handler)
 
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
-        form = self._front.doors.recent.form
-
         async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 metadata = _metadata(context)
@@ -133,11 +131,9 @@ class Rpc:
                             told[WAITING] = error.operation.waiting
                         context.set_trailing_metadata(_trailing(row, told))
                         return self._written(error.present)
-                    tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
+                    tag = {ETAG: tag_of_resource(found)} if row.is_tagged else {}
                     context.set_trailing_metadata(_trailing(row, tag))
-                    if mask is not None:
-                        return self._written(keep(found, mask))
-                    return form(found, "grpc", self._written)
+                    return self._written(found if mask is None else keep(found, mask))
             raise AssertionError("unreachable")
 
         return serve
