@@ -29,6 +29,7 @@ from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, Unreadable, readable, reader_of, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
+from services.gateway.rpc.serialized import Serialized
 from services.gateway.rpc.status import status_of
 from services.gateway.rpc.stubs import muster_pb2
 from services.gateway.sign_in.authentication import read_bearer
@@ -75,6 +76,7 @@ class Rpc:
         self._front = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
+        self._serialized = Serialized()
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
     def server(
@@ -131,9 +133,11 @@ class Rpc:
                             told[WAITING] = error.operation.waiting
                         context.set_trailing_metadata(_trailing(row, told))
                         return self._written(error.present)
-                    tag = {ETAG: tag_of_resource(found)} if row.is_tagged else {}
+                    tag = {ETAG: self._serialized.once(found, ETAG, tag_of_resource)} if row.is_tagged else {}
                     context.set_trailing_metadata(_trailing(row, tag))
-                    return self._written(found if mask is None else keep(found, mask))
+                    if mask is not None:
+                        return self._written(keep(found, mask))
+                    return self._serialized.once(found, "message", self._written)
             raise AssertionError("unreachable")
 
         return serve
