@@ -11,6 +11,7 @@ import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from services.gateway import secrets_files
+from services.gateway.api.experiments import ExperimentDetail
 from services.gateway.auditing import Auditor
 from services.gateway.core.buckets import Rate
 from services.gateway.core.permissions import ADMIN, OPERATOR
@@ -25,20 +26,15 @@ from services.gateway.limits.rate_limits import RateLimiter
 from services.gateway.live.feed import Feed
 from services.gateway.live.streams import OpenStreams
 from services.gateway.live.tails import Tails
-from services.gateway.operations.call import Doors, Keys, SignIn
+from services.gateway.operations.call import Doors, ExperimentKey, Keys, SignIn
 from services.gateway.operations.operation import RateClass
-from services.gateway.operations.render_experiments import render_experiment
-from services.gateway.remembered.answered import Answered
-from services.gateway.remembered.code_sizes import CodeSizes
-from services.gateway.remembered.recent import Recent
-from services.gateway.remembered.rendered import Rendered
-from services.gateway.remembered.site_health import SiteHealth
 from services.gateway.rest.openapi import API_VERSION
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.sign_in.authentication import Authenticator
 from services.gateway.sign_in.file import load_sign_in
 from services.gateway.sign_in.passwords import Passwords
 from services.gateway.sign_in.providers import Providers
+from services.gateway.site_health import SiteHealth
 from services.gateway.store import (
     access,
     deletions as deletion_store,
@@ -55,6 +51,7 @@ from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.consumer import Handlers
 from shared.bus.health import BusOutage, check_delivery
 from shared.bus.republish import republishing
+from shared.cache import Cache
 from shared.clock import Clock, SystemClock
 from shared.db import Database
 from shared.ids import DEFAULT_TENANT, derived_id
@@ -68,6 +65,9 @@ _CREATING_OF_TENANT = 2
 _REDIS_CONNECTIONS = 16
 _REDIS_S = 0.5
 """So long the first requests wait when Redis is down, before local limits apply; shorter, a busy event loop would look like an outage."""
+_MAX_EXPERIMENTS = 2048
+_EXPERIMENT_CACHED_S = 1.0
+"""A change that this replica is not told of, since the bus is away, is seen after this long."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
@@ -197,17 +197,13 @@ def make_doors(
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
-    answered = Answered(bus, clock)
     return Doors(
         database=database,
         units=units,
         bus=bus,
         feed=feed,
         tails=Tails(own.follow_poll_s),
-        recent=Recent(feed, clock),
-        rendered=Rendered(render_experiment),
-        answered=answered,
-        code_sizes=CodeSizes(),
+        experiments=experiment_cache(clock),
         creating=PerTenant(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
         clock=clock,
         keys=keys,
@@ -226,8 +222,13 @@ def make_doors(
         auditor=auditor,
         sign_in=sign_in,
         outage=watched[0],
-        site_health=SiteHealth(watched[1], answered, clock),
+        site_health=SiteHealth(watched[1], bus, clock),
     )
+
+
+def experiment_cache(clock: Clock) -> Cache[ExperimentKey, ExperimentDetail]:
+    """Experiments that were just shown."""
+    return Cache("experiments", _MAX_EXPERIMENTS, _EXPERIMENT_CACHED_S, clock)
 
 
 def _redis(settings: GatewaySettings, process: Process) -> Redis | None:

@@ -1,7 +1,6 @@
 """Searches in memory, by (experiment, journal position); what is missing is read from the last saved state and the journal after it."""
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -14,6 +13,7 @@ from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot, save_snapshot
 from shared.bus import Unit
+from shared.cache import Cache
 from shared.ids import ExperimentId
 
 PAGE = 10_000
@@ -38,17 +38,17 @@ class Searches:
     Whoever borrows holds the experiment's row lock.
     """
 
-    def __init__(self, most: int, save_every: int) -> None:
-        self._most = most
+    def __init__(self, max_searches: int, save_every: int) -> None:
         self._save_every = save_every
-        self._kept: OrderedDict[ExperimentId, Loaded] = OrderedDict()
+        self._cache = Cache[ExperimentId, Loaded]("searches", max_searches)
         self._lent: WeakKeyDictionary[Unit, dict[ExperimentId, Loaded]] = WeakKeyDictionary()
 
     async def borrow(self, unit: Unit, experiment: Experiment) -> Loaded:
         """Return the experiment's search at exactly its journal's present end."""
         lent = self._lends(unit)
         if (loaded := lent.get(experiment.id)) is None:
-            loaded = self._kept.pop(experiment.id, None)
+            loaded = self._cache.get(experiment.id)
+            self._cache.pop(experiment.id)
             if loaded is None or loaded.position > experiment.position:
                 loaded = await _begin(unit, experiment)
             lent[experiment.id] = loaded
@@ -80,12 +80,7 @@ class Searches:
 
     async def _take_back(self, unit: Unit) -> None:
         for experiment_id, loaded in self._lent.pop(unit).items():
-            other = self._kept.get(experiment_id)
-            if other is None or other.position <= loaded.position:
-                self._kept[experiment_id] = loaded
-                self._kept.move_to_end(experiment_id)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+            self._cache.put(experiment_id, loaded)
 
 
 async def _begin(unit: Unit, experiment: Experiment) -> Loaded:

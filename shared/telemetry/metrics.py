@@ -73,6 +73,21 @@ _CONNECTION_WAIT = Histogram(
     ["db_client_connection_pool_name"],
     buckets=_BUCKETS_S,
 )
+_CACHE_REQUESTS = Counter("muster_cache_requests", "Lookups in a cache", ["cache", "outcome"])
+_CACHE_EVICTIONS = Counter(
+    "muster_cache_evictions", "Entries removed because the cache held its maximum", ["cache"]
+)
+_CACHE_ENTRIES = Gauge("muster_cache_entries", "Entries that a cache holds", ["cache"])
+
+
+class CacheMetrics:
+    """The metrics of one cache, with its labels resolved."""
+
+    def __init__(self, cache: str) -> None:
+        self.hits = _CACHE_REQUESTS.labels(cache, "hit")
+        self.misses = _CACHE_REQUESTS.labels(cache, "miss")
+        self.evictions = _CACHE_EVICTIONS.labels(cache)
+        self.entries = _CACHE_ENTRIES.labels(cache)
 
 
 class Observed:

@@ -13,7 +13,6 @@ from uuid import UUID
 import structlog
 
 from muster.errors import MusterError, Transient
-from services.gateway.core.changes import Changes
 from shared.bus import Bus
 from shared.ids import TenantId
 from shared.messages.base import Event, Hint
@@ -93,7 +92,7 @@ class Feed:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._waiters: defaultdict[TenantId, set[Waiter]] = defaultdict(set)
-        self._changes: defaultdict[TenantId, Changes] = defaultdict(Changes)
+        self._versions: defaultdict[TenantId, int] = defaultdict(int)
 
     async def start(self) -> None:
         """Listens to the other replicas."""
@@ -133,13 +132,13 @@ class Feed:
                 with suppress(Exception):  # a connection that is gone holds no subscription
                     await subscription.unsubscribe()
 
-    def changes(self, tenant: TenantId) -> Changes:
-        """The changes of a tenant that this process was told of."""
-        return self._changes[tenant]
+    def version(self, tenant: TenantId) -> int:
+        """A number that rises with each change of the tenant that this process learns of: part of the key under which its things are cached."""
+        return self._versions[tenant]
 
-    def note(self, tenant: TenantId, about: Collection[UUID] | None = None) -> None:
-        """Says that a change was seen, perhaps before it was told of: of these experiments, or perhaps of any."""
-        self._changes[tenant].note(about)
+    def note(self, tenant: TenantId) -> None:
+        """Raise the tenant's version: a change was seen, perhaps before it is told of."""
+        self._versions[tenant] += 1
 
     async def changed(self, tenant: TenantId, position: int, about: Collection[UUID] | None = None) -> None:
         """Wakes the tenant's waiters here and on the other replicas.
@@ -173,6 +172,6 @@ class Feed:
         self._wake(TenantId(hint.id), hint.about)
 
     def _wake(self, tenant: TenantId, about: Collection[UUID] | None) -> None:
-        self.note(tenant, about)
+        self.note(tenant)
         for waiter in self._waiters.get(tenant, ()):
             waiter.hear(about)

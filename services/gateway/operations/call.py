@@ -15,23 +15,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
 from services.gateway.api.base import Resource
-from services.gateway.api.experiments import Experiment
+from services.gateway.api.experiments import ExperimentDetail
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place, within
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.limits.concurrency import PerTenant
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import Tails
-from services.gateway.remembered.answered import Answered
-from services.gateway.remembered.code_sizes import CodeSizes
-from services.gateway.remembered.recent import Recent
-from services.gateway.remembered.rendered import Rendered
-from services.gateway.remembered.site_health import SiteHealth
 from services.gateway.settings import WebhookSection
 from services.gateway.sign_in.passwords import Passwords
 from services.gateway.sign_in.providers import Providers
+from services.gateway.site_health import SiteHealth
 from shared.bus import Bus, Unit, Units
 from shared.bus.health import BusOutage
+from shared.cache import Cache
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import SITE, TenantId
@@ -70,6 +67,10 @@ class SignIn:
     life_s: int
 
 
+ExperimentKey = tuple[View, str, int]
+"""Who asks, for which experiment by number or id, and the tenant's version (`Feed.version`): a change makes another key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     """Everything that operations reach: the database, the bus, the events' feed, the store's URLs."""
@@ -79,10 +80,7 @@ class Doors:
     bus: Bus
     feed: Feed
     tails: Tails
-    recent: Recent
-    rendered: Rendered[Experiment]
-    answered: Answered
-    code_sizes: CodeSizes
+    experiments: Cache[ExperimentKey, ExperimentDetail]
     creating: PerTenant[asyncio.Semaphore]
     """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
     clock: Clock
@@ -166,7 +164,7 @@ class Call:
 
     @property
     def view(self) -> View:
-        """The same, as what is remembered is told apart by."""
+        """The same, as part of a cache's key."""
         return self.tenant, frozenset(self.within.items())
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:

@@ -1,7 +1,5 @@
 """A config that somebody wants to submit, or to plan for: read, and checked with the owners of what only they know."""
 
-import hashlib
-import json
 from collections.abc import Awaitable
 from typing import TypeAlias, TypeVar
 
@@ -55,16 +53,14 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
-    placed = await unless_away(call.doors.answered.ask(question, call.tenant, call.doors.validate_timeout_s))
+    placed = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
     return placed.warnings if placed else ()
 
 
 async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
     """What the searcher says of a config: warnings. Raises Rejected where it has no such search."""
     question = ValidateConfig(config=document)
-    accepted = await unless_away(
-        call.doors.answered.ask(question, call.tenant, call.doors.validate_timeout_s)
-    )
+    accepted = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
     return accepted.warnings if accepted else ()
 
 
@@ -74,19 +70,14 @@ async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | No
     Raises:
         Rejected: It does not hold what the entrypoint runs.
     """
-
-    async def load() -> int | None:
-        async with call.read() as connection:
-            known = await registry.load_code(connection, sha256)
-        if known is None:
-            return None
-        if known.files is not None:
-            check_entrypoint(entrypoint, frozenset(known.files))
-        size_bytes: int = known.size_bytes
-        return size_bytes
-
-    written = hashlib.sha256(json.dumps(entrypoint).encode()).hexdigest()
-    return await call.doors.code_sizes.of(call.tenant, sha256, written, load)
+    async with call.read() as connection:
+        known = await registry.load_code(connection, sha256)
+    if known is None:
+        return None
+    if known.files is not None:
+        check_entrypoint(entrypoint, frozenset(known.files))
+    size_bytes: int = known.size_bytes
+    return size_bytes
 
 
 async def unless_away(answer: Awaitable[T]) -> T | None:

@@ -82,13 +82,12 @@ async def wait_for(
     tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
     awaited = None if about is None else frozenset({about, operation_id})
-    changed = None if about is None else (about,)
     with call.doors.feed.waiting(tenant, awaited) as waiter:
         if is_new:
             await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
         while True:
             if answered is not None and waiter.answer is not None:
-                call.doors.feed.note(tenant, changed)
+                call.doors.feed.note(tenant)
                 return answered(waiter.answer)
             try:
                 async with call.doors.database.read(tenant) as connection:
@@ -98,7 +97,7 @@ async def wait_for(
                 # Who is asked does not answer: the command stands, and may work within the time that is left.
                 found = refusal = None
             if found is not None:
-                call.doors.feed.note(tenant, changed)
+                call.doors.feed.note(tenant)
                 return found
             if refusal is not None:
                 raise refused(refusal, call)

@@ -1,7 +1,6 @@
 """Reading experiments and their journal."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -24,7 +23,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.health import waiting_for_bus
 from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
-from services.gateway.operations.render_experiments import render_experiment_detail
+from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, TrialId
 from shared.messages.checkpoints import ListCheckpoints
@@ -48,7 +47,7 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
             request.archived,
             wanted,
         )
-        items = await call.doors.rendered.of(found.rows, partial(store.load_by_ids, connection))
+        items = [render_experiment(row) for row in found.rows]
         if request.hyperparameters:
             items = await _with_points(connection, items)
     return ExperimentPage(
@@ -58,7 +57,7 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
 
 
 async def _with_points(connection: AsyncConnection, items: Sequence[Experiment]) -> list[Experiment]:
-    """With the hyperparameters of their best trials: these are no part of the row, and so not of what is kept of it."""
+    """With the hyperparameters of their best trials, which are no part of the row."""
     points = await store.load_points(connection, [one.best.trial for one in items if one.best])
     return [
         one.model_copy(update={"hyperparameters": points.get(one.best.trial)}) if one.best else one
@@ -76,7 +75,8 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
         best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
         return found.model_copy(update={"best": best})
 
-    return with_waiting(call, await call.doors.recent.get(call.view, "experiment", request.experiment, load))
+    key = (call.view, request.experiment, call.doors.feed.version(call.tenant))
+    return with_waiting(call, await call.doors.experiments.load(key, load))
 
 
 def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:

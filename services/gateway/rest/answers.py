@@ -12,7 +12,6 @@ from services.gateway.core.masks import Include, keep
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.operations.preconditions import tag_of_resource
-from services.gateway.remembered.recent import Recent
 from services.gateway.rest.reading import read_list
 
 CSV = "text/csv"
@@ -42,15 +41,15 @@ def ordered(request: web.Request, error: StillWorking) -> web.Response | None:
 
 
 def shown(
-    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None, recent: Recent
+    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None
 ) -> web.Response:
     """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""
     if row.csv is not None and CSV in request.headers.get("Accept", ""):
         body, media = row.csv(found).encode(), CSV
         tag = tag_of(body) if row.is_tagged else ""
     else:
-        body, media = recent.form(found, "json", Resource.to_json), "application/json"
-        tag = recent.form(found, "etag", lambda one: tag_of_resource(one, body)) if row.is_tagged else ""
+        body, media = found.to_json(), "application/json"
+        tag = tag_of_resource(found, body) if row.is_tagged else ""
     headers = {"ETag": tag} if row.is_tagged else {}
     known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
     if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):

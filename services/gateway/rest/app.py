@@ -133,7 +133,7 @@ class Rest:
             if (answer := ordered(request, error)) is None:
                 raise
             return answer
-        response = shown(request, row, shown_to(row, page, found), mask, self._front.doors.recent)
+        response = shown(request, row, shown_to(row, page, found), mask)
         tell_cookie(response, row, page, found)
         return response
 

@@ -29,6 +29,7 @@ from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, Unreadable, readable, reader_of, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
+from services.gateway.rpc.serialized import Serialized
 from services.gateway.rpc.status import status_of
 from services.gateway.rpc.stubs import muster_pb2
 from services.gateway.sign_in.authentication import read_bearer
@@ -75,6 +76,7 @@ class Rpc:
         self._front = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
+        self._serialized = Serialized()
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
     def server(
@@ -114,8 +116,6 @@ class Rpc:
         return cast(MethodHandler, handler)
 
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
-        form = self._front.doors.recent.form
-
         async def serve(message: Message, context: Context) -> bytes:
             async with _Told(self._front, row, context):
                 metadata = _metadata(context)
@@ -133,11 +133,11 @@ class Rpc:
                             told[WAITING] = error.operation.waiting
                         context.set_trailing_metadata(_trailing(row, told))
                         return self._written(error.present)
-                    tag = {ETAG: form(found, ETAG, tag_of_resource)} if row.is_tagged else {}
+                    tag = {ETAG: self._serialized.once(found, ETAG, tag_of_resource)} if row.is_tagged else {}
                     context.set_trailing_metadata(_trailing(row, tag))
                     if mask is not None:
                         return self._written(keep(found, mask))
-                    return form(found, "grpc", self._written)
+                    return self._serialized.once(found, "message", self._written)
             raise AssertionError("unreachable")
 
         return serve

@@ -1,11 +1,9 @@
-"""From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: remembered for a moment, refused the same way whatever is wrong."""
+"""From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: cached for two seconds, refused the same way whatever is wrong."""
 
-import hashlib
-import secrets
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,19 +14,19 @@ from services.gateway.core.grants import Binding, Held, add_up
 from services.gateway.core.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.core.tokens import hash_token, is_session, is_token
 from services.gateway.operations.call import Caller
-from services.gateway.remembered.together import AHEAD_S, Together
 from services.gateway.sign_in.file import CertificateSection
 from services.gateway.sign_in.providers import Providers
 from services.gateway.sign_in.refusals import Unauthenticated
 from services.gateway.store import access as tokens, roles, sign_in
+from shared.cache import Cache
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import TenantId, derived_id
 from shared.jwts import NotValid, is_jwt
 
-REMEMBERED_S = 2.0
+CACHED_S = 2.0
 """A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
-_MOST = 4096
+_MAX_CALLERS = 4096
 _TOUCHED_EVERY = timedelta(minutes=1)
 """A session in use is written so often, and no call pays for more."""
 _SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
@@ -55,12 +53,6 @@ class Presented:
     """The URIs of the client certificate that the connection was made with; a bearer goes before them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    caller: Caller
-    until_s: float
-
-
 class Authenticator:
     """Knows who calls. The look-ups need the system role: the tenant is what they find out."""
 
@@ -77,9 +69,7 @@ class Authenticator:
         self._clock = clock
         self._providers = providers
         self._certificates = certificates
-        self._fingerprint_key = secrets.token_bytes(32)
-        self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
-        self._looking_up: Together[bytes, _Remembered] = Together()
+        self._callers = Cache[bytes, Caller]("callers", _MAX_CALLERS, CACHED_S, clock)
 
     async def caller_of(self, shown: Presented) -> Caller:
         """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
@@ -88,29 +78,11 @@ class Authenticator:
             text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
         if text is None:
             raise Unauthenticated("no_token")
-        fingerprint = self._fingerprint(text)
-        known, now_s = self._known.get(fingerprint), self._clock.monotonic()
-        if known is None or known.until_s <= now_s:
-            known = await self._looking_up.once(
-                fingerprint, lambda: self._known_anew(shown.bearer, text, fingerprint)
-            )
-        elif known.until_s <= now_s + AHEAD_S:
-            self._looking_up.begin(fingerprint, lambda: self._known_anew(shown.bearer, text, fingerprint))
-        expires_at = known.caller.expires_at
-        if expires_at is not None and expires_at <= self._clock.now():
-            caller = known.caller
+        hashed = hash_token(self._pepper, text)  # no token stays in memory
+        caller = await self._callers.load(hashed, partial(self._look_up, shown.bearer, text, hashed))
+        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
-        return known.caller
-
-    def _fingerprint(self, text: str) -> bytes:
-        """By what a caller is remembered, so that no token lies in memory: of this process alone, and a third of the stored hash's time."""
-        return hashlib.blake2b(text.encode(), key=self._fingerprint_key, digest_size=32).digest()
-
-    async def _known_anew(self, bearer: str | None, text: str, fingerprint: bytes) -> _Remembered:
-        caller = await self._look_up(bearer, text, hash_token(self._pepper, text))
-        known = _Remembered(caller, self._clock.monotonic() + REMEMBERED_S)
-        self._remember(fingerprint, known)
-        return known
+        return caller
 
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
         if bearer is None:
@@ -206,12 +178,6 @@ class Authenticator:
             user=row.id,
             expires_at=expires_at,
         )
-
-    def _remember(self, fingerprint: bytes, known: _Remembered) -> None:
-        self._known[fingerprint] = known
-        self._known.move_to_end(fingerprint)
-        if len(self._known) > _MOST:
-            self._known.popitem(last=False)
 
 
 async def _given(

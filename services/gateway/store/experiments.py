@@ -9,7 +9,6 @@ from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
-    BigInteger,
     ColumnElement,
     DateTime,
     Double,
@@ -23,7 +22,6 @@ from sqlalchemy import (
     cast,
     false,
     func,
-    literal_column,
     not_,
     or_,
     select,
@@ -42,10 +40,8 @@ from shared.expressions.tree import Filter
 _BY_NUMBER = text_of(select(experiment).where(experiment.c.number == bindparam("number")))
 _BY_ID = text_of(select(experiment).where(experiment.c.id == bindparam("id")))
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
-_MARK = literal_column("gateway.experiment.xmin", BigInteger).label("mark")
-"""The transaction that last changed the row."""
 _IDS = any_(bindparam("ids", type_=ARRAY(Uuid)))
-_BY_IDS = text_of(select(*_LISTED, _MARK).where(experiment.c.id == _IDS))
+_BY_IDS = text_of(select(*_LISTED).where(experiment.c.id == _IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +154,7 @@ async def load_listed(
     archived: bool,
     wanted: Wanted,
 ) -> Part:
-    """Id and mark of each."""
+    """The experiments that a list shows, without their configs."""
     if is_newest_first(wanted) and not (states or labels or name_contains or wanted.filter or wanted.after):
         page = await Driver.of(connection).fetch(_first_page(archived, wanted))
         return cut([Found(row) for row in page], wanted)
@@ -181,7 +177,7 @@ async def load_listed(
 
 
 def _all_of(archived: bool) -> Select[Any]:
-    query: Select[Any] = select(experiment.c.id, _MARK)
+    query: Select[Any] = select(*_LISTED)
     return query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
 
 
@@ -200,7 +196,7 @@ async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archi
 
 
 async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Found]:
-    """As they are listed, with their marks, in no order. Hot: of a page, whatever has changed since it was shown."""
+    """As they are listed, in no order."""
     return [Found(row) for row in await Driver.of(connection).fetch(_BY_IDS, list(ids))]
 
 

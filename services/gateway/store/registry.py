@@ -15,7 +15,7 @@ from shared.expressions.sql import Cells, Part, load_part
 from shared.messages.instances import InstanceChanged
 
 _CODE = text_of(select(code).where(code.c.sha256 == bindparam("sha256")))
-"""Its files too, which none but the check of an entrypoint reads: once for each, not once for each experiment."""
+"""Its files too, for the check of an entrypoint."""
 _TOLD = instance.c.changed
 INSTANCES = Cells(
     instance,

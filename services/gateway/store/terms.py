@@ -89,8 +89,7 @@ async def load_newest(
         candidates = candidates.where(known.c.number < below)
     found = candidates.order_by(known.c.number.desc()).subquery("found")
     # The offset keeps this order of work: where many have the word, Postgres would rather look at all and sort.
-    one = query.add_columns(experiment.c.number.label("number")).where(experiment.c.number == found.c.number)
-    each = one.offset(0).lateral("each")
+    each = query.where(experiment.c.number == found.c.number).offset(0).lateral("each")
     walk = select(*each.c).select_from(found.join(each, true())).order_by(found.c.number.desc())
     rows = (await connection.execute(walk.limit(wanted.limit + 1))).all()
     shown = rows[: wanted.limit]

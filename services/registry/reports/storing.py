@@ -1,6 +1,5 @@
 """The workers' reports and logs: one transaction stores what several journals sent; each reply is a committed mark."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from services.registry.store.values import encode_values
 from shared import faults, telemetry
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
+from shared.cache import Cache
 from shared.driver import Driver
 from shared.errors import Rejected, Transient
 from shared.ids import TenantId
@@ -32,8 +32,8 @@ from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, V
 from shared.messages.runs import RUN_DELETED, AllocationFacts
 
 BEFORE_REPLY = faults.register("registry.before_reply")
-KEPT_RUNS = 5_000
-KEPT_SOURCES = 50_000
+MAX_RUNS = 5_000
+MAX_SOURCES = 50_000
 REFUSED_CHARACTERS = 2_000
 MISSING_RETRY_S = 0.5
 _log = structlog.get_logger()
@@ -57,8 +57,8 @@ class Reports:
         self._units = units
         self._facts = facts
         self._hints = hints
-        self._sources: OrderedDict[Source, None] = OrderedDict()
-        self._series: OrderedDict[UUID, dict[tuple[str, str], int]] = OrderedDict()
+        self._known_sources = Cache[Source, bool]("report_sources", MAX_SOURCES)
+        self._series = Cache[UUID, dict[tuple[str, str], int]]("report_series", MAX_RUNS)
         self._combiner = Combiner[Incoming, Mark](
             self._store,
             source=_source,
@@ -124,7 +124,7 @@ class Reports:
 
         Before any mark moves: locks are taken trial first, marks last, here as everywhere.
         """
-        new = [batch for batch in batches if _source(batch) not in self._sources]
+        new = [batch for batch in batches if not self._known_sources.get(_source(batch))]
         if not new:
             return set()
         known = await reports.load_known_runs(driver, [batch.sent.run for batch in new])
@@ -144,16 +144,15 @@ class Reports:
         """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
         if moved.next_record is None:
             # Its run went after this process had met it; when it comes again, the run is looked for.
-            self._sources.pop(_source(batch), None)
+            self._known_sources.pop(_source(batch))
             return Mark(next=batch.sent.first, retry_after_s=MISSING_RETRY_S)
         told = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
         refused = " ".join(told)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
         return Mark(next=moved.next_record, refused=refused or None)
 
     async def _keep_sources(self, sources: Sequence[Source]) -> None:
-        self._sources |= dict.fromkeys(sources)
-        while len(self._sources) > KEPT_SOURCES:
-            self._sources.popitem(last=False)
+        for source in sources:
+            self._known_sources.put(source, True)
 
     async def _store_points(
         self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
@@ -217,10 +216,7 @@ class Reports:
 
     async def _keep_series(self, known: dict[UUID, dict[tuple[str, str], int]]) -> None:
         for run, names in known.items():
-            self._series[run] = self._series.get(run, {}) | names
-            self._series.move_to_end(run)
-        while len(self._series) > KEPT_RUNS:
-            self._series.popitem(last=False)
+            self._series.put(run, (self._series.get(run) or {}) | names)
 
     async def _store_validations(
         self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]

@@ -19,7 +19,6 @@ from services.gateway.core.permissions import Access
 from services.gateway.front import Front
 from services.gateway.operations.call import NOBODY, Caller
 from services.gateway.operations.operation import Idempotency, Operation, Retirement
-from services.gateway.remembered.recent import Recent
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rpc.server import Rpc
 from shared.clock import SystemClock
@@ -50,8 +49,7 @@ class OpenFront:
     """Lets everybody in who brings no token, and knows one answer."""
 
     def __init__(self) -> None:
-        clock = SystemClock()
-        self.doors = SimpleNamespace(clock=clock, recent=Recent(cast(Any, None), clock))
+        self.doors = SimpleNamespace(clock=SystemClock())
 
     @asynccontextmanager
     async def admit(self, row: object, shown: Any, *where: object) -> AsyncIterator[Caller]:

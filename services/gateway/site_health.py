@@ -1,11 +1,13 @@
-"""The health of all services as this replica knows it: its own checks, and the last answer of each of the others."""
+"""The health of all services as this replica knows it: its own checks, and the cached report of each of the others."""
 
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from muster.errors import MusterError, Transient
-from services.gateway.remembered.answered import Answered
+from shared.bus import Bus
+from shared.cache import Cache
 from shared.clock import Clock
 from shared.ids import SITE
 from shared.messages.base import Query
@@ -14,6 +16,7 @@ from shared.messages.health import BY_OWNER, CheckResult, HealthReport
 ANSWERS = "answers"
 """The check of a service that is asked: some replica of it answers."""
 _TIMEOUT_S = 1.0
+_CACHED_S = 2.0
 _NAME = "gateway"
 _UNANSWERED = f"no replica answered within {_TIMEOUT_S:g} s"
 
@@ -21,10 +24,11 @@ _UNANSWERED = f"no replica answered within {_TIMEOUT_S:g} s"
 class SiteHealth:
     """Asks the services for their reports; those that do not answer have failed since they last did."""
 
-    def __init__(self, own: Callable[[], HealthReport], answered: Answered, clock: Clock) -> None:
+    def __init__(self, own: Callable[[], HealthReport], bus: Bus, clock: Clock) -> None:
         self._own = own
-        self._answered = answered
+        self._bus = bus
         self._clock = clock
+        self._reports = Cache[str, HealthReport]("health_reports", len(BY_OWNER), _CACHED_S, clock)
         self._silent: dict[str, datetime] = {}
 
     async def reports(self) -> dict[str, HealthReport]:
@@ -34,7 +38,7 @@ class SiteHealth:
 
     async def _ask(self, service: str, question: Query[HealthReport]) -> HealthReport:
         try:
-            report = await self._answered.ask(question, SITE, _TIMEOUT_S)
+            report = await self._reports.load(service, partial(self._bus.ask, question, SITE, _TIMEOUT_S))
         except MusterError as error:
             why = _UNANSWERED if isinstance(error, Transient) else str(error)
             since = self._silent.setdefault(service, self._clock.now())

@@ -1,4 +1,4 @@
-"""How long somebody who may come in no more is still taken for who it was, on a replica that knew it."""
+"""How long a revoked token is still accepted by a replica that has its caller cached."""
 
 from datetime import UTC, datetime
 from typing import cast
@@ -11,7 +11,7 @@ from services.gateway.sign_in.providers import Providers
 from services.gateway.sign_in.refusals import Unauthenticated
 from shared.db import Database
 
-PROMISED_S = 2.0
+MAX_AGE_S = 2.0
 
 
 class _Clock:
@@ -24,8 +24,8 @@ class _Clock:
         return self.now_s
 
 
-class _Known(Authenticator):
-    """Its tokens are looked up in a word of the test's."""
+class _Cached(Authenticator):
+    """Its look-ups find what the test says."""
 
     is_revoked = False
 
@@ -35,12 +35,12 @@ class _Known(Authenticator):
         return NOBODY
 
 
-async def test_what_was_revoked_counts_for_two_seconds_at_most_where_it_was_just_used() -> None:
+async def test_a_revoked_token_is_refused_after_two_seconds_at_the_latest() -> None:
     clock = _Clock()
-    here = _Known(cast(Database, None), b"pepper", clock, cast(Providers, None), {})
+    here = _Cached(cast(Database, None), b"pepper", clock, cast(Providers, None), {})
     shown = Presented("mst_x")
     await here.caller_of(shown)
     here.is_revoked = True
-    clock.now_s = PROMISED_S
+    clock.now_s = MAX_AGE_S
     with pytest.raises(Unauthenticated):
         await here.caller_of(shown)

@@ -1,1 +1,0 @@
-"""What was found a moment ago, as long as it still holds."""

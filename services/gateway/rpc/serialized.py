@@ -1,0 +1,29 @@
+"""What gRPC made of an experiment, for when the same object is shown again: making it takes a fifth of a polling call's time."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from services.gateway.api.base import Resource
+from services.gateway.api.experiments import ExperimentDetail
+from shared.cache import Cache
+
+F = TypeVar("F")
+_MAX_FORMS = 4096
+
+
+class Serialized:
+    """Caches by the object's identity. An entry holds its object, so that no other has the same id meanwhile."""
+
+    def __init__(self) -> None:
+        self._forms = Cache[tuple[int, str], tuple[Resource, Any]]("serialized_experiments", _MAX_FORMS)
+
+    def once(self, resource: Resource, form: str, make: Callable[[Resource], F]) -> F:
+        """Return `make(resource)`; of an experiment it is made once."""
+        if not isinstance(resource, ExperimentDetail):
+            return make(resource)
+        key = (id(resource), form)
+        entry = self._forms.get(key)
+        if entry is None:
+            entry = (resource, make(resource))
+            self._forms.put(key, entry)
+        return cast(F, entry[1])
