@@ -1,5 +1,5 @@
 /** What trials report while somebody looks at their curves: values of one metric, off the experiment's own stream. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import type { Resource } from "@/api/types";
 import { follow } from "@/live/socket";
 import type { Metric } from "./rows";
@@ -8,10 +8,8 @@ type Value = Resource<"ReportedValue">;
 type Series = Resource<"MetricSeries">;
 type Point = Series["points"][number];
 
-/** Values are taken together for this long at least. */
-const GATHER_MS = 250;
-/** Between two drawings passes so many times what one takes: whoever scrolls has the rest of the page's time, on a slow machine too. */
-const PAUSES = 6;
+/** Values are collected for this long before the curves are drawn again: scrolling needs the rest of the page's time. */
+const GATHER_MS = 500;
 /** When one trial has told so many, the curves are asked again: thinned as others are, and what is held does not grow. */
 const MOST_OF_A_TRIAL = 120;
 
@@ -68,14 +66,9 @@ export function extended(known: Point[], since: readonly Point[]): Point[] {
   return points;
 }
 
-/** A metric's values as they are reported, some times a second; null while nothing is followed. */
+/** A metric's values as they are reported, twice a second; null while nothing is followed. */
 export function useReported(experiment: number, { group, name }: Metric, isWanted: boolean): { reported: Reported; at: number } | null {
   const [found, setFound] = useState<{ reported: Reported; at: number } | null>(null);
-  const drawing = useRef({ beganMs: 0, tookMs: 0 });
-  // What shows it has drawn then, or is about to in a microtask of its own.
-  useEffect(() => {
-    if (found) queueMicrotask(() => (drawing.current.tookMs = performance.now() - drawing.current.beganMs));
-  }, [found]);
   useEffect(() => {
     setFound(null);
     if (!isWanted) return;
@@ -83,10 +76,9 @@ export function useReported(experiment: number, { group, name }: Metric, isWante
     let timer: ReturnType<typeof setTimeout> | undefined;
     const settle = () => {
       timer = undefined;
-      drawing.current.beganMs = performance.now();
       setFound((before) => ({ reported, at: (before?.at ?? 0) + 1 }));
     };
-    const later = () => (timer ??= setTimeout(settle, Math.max(GATHER_MS, PAUSES * drawing.current.tookMs)));
+    const later = () => (timer ??= setTimeout(settle, GATHER_MS));
     const end = follow({
       path: `/v1/experiments/${experiment}/metrics/follow?${new URLSearchParams({ group, name, from_now: "true", without_cursors: "true" })}`,
       isFromNow: true,
