@@ -8,10 +8,12 @@ from services.registry.store.log_objects import StoredObject
 from shared.objects import ObjectStore, read_all
 
 OBJECT_BYTES = 256 * 1024 * 1024
-SEARCHED_BYTES = 1024 * 1024
-"""So much comes by one request at most, and is looked through at one go."""
 PAGE_BYTES = 128 * 1024
-"""The same of a log that is read line by line: the first parts fill a page."""
+"""So much comes by the first request: what is common is found there."""
+SEARCHED_BYTES = 4 * 1024 * 1024
+"""So much comes by each further request of a search at most."""
+TOGETHER = 8
+"""So many parts are looked through at one go, some 1 MiB of text: more does not stay in a processor's cache."""
 
 
 async def read_parts(
@@ -31,19 +33,22 @@ async def read_parts(
             yield parts[place]
         return
     for begin, end in _spans(stored, layout, after, most_bytes):
-        first_byte = layout.offsets[begin]
-        pieces = [piece async for piece in objects.get(key, first_byte, layout.offsets[end] - first_byte)]
-        yield Part(stored.first + begin * layout.part_lines, b"".join(pieces))
+        first_byte, end_byte = layout.offsets[begin], layout.offsets[end]
+        fetched = b"".join([piece async for piece in objects.get(key, first_byte, end_byte - first_byte)])
+        for at in range(begin, end, TOGETHER):
+            of_some = [layout.offsets[place] - first_byte for place in (at, min(at + TOGETHER, end))]
+            yield Part(stored.first + at * layout.part_lines, fetched[slice(*of_some)])
 
 
 def _spans(stored: StoredObject, layout: Layout, after: int, most_bytes: int) -> Iterator[tuple[int, int]]:
     """Neighbours among the parts, from one to before another, no larger than that unless it is one alone."""
     begin = end = 0
+    size = PAGE_BYTES
     for place in stored.parts_behind(after, layout.part_lines, len(layout)):
-        is_large = layout.offsets[place + 1] - layout.offsets[begin] > most_bytes
+        is_large = layout.offsets[place + 1] - layout.offsets[begin] > size
         if begin < end and (place > end or is_large):
             yield begin, end
-            begin = end
+            begin, size = end, most_bytes
         if begin == end:
             begin = place
         end = place + 1

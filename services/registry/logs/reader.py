@@ -29,7 +29,7 @@ from shared.ids import TenantId
 from shared.objects import ObjectStore
 
 THREADS = 2
-AHEAD = 8
+AHEAD = 4
 """So many pieces of a search are fetched and looked through at a time."""
 LINES_PER_READ = 5_000
 FOUND_BYTES = 300 * 1024
@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next part, of about 1 MiB.
+    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next request's parts.
 
     Attributes:
         numbers_only: all wanted lines are found, and nothing is read of them but their numbers.
