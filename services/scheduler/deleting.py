@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Select, and_, exists, literal, or_, select, update
+from sqlalchemy import Select, Uuid, and_, exists, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -92,7 +92,7 @@ class Estate:
             used,
             *outbox_of("scheduler", ["run"], runs),
             *outbox_of("scheduler", ["request"], trials),
-            *outbox_of("scheduler", ["rank"], select(literal(experiment))),
+            *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
             *(rows_of(table, table.c.experiment == experiment) for table in (run, trial, wanted, part)),
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import exists, literal, select
+from sqlalchemy import Uuid, exists, literal, select
 
 from services.searcher.core.machines import EXPERIMENT
 from services.searcher.store.tables import driver, experiment, journal, snapshot, trial
@@ -36,6 +36,6 @@ class Estate:
             *(rows_of(table, table.c.experiment == id_) for table in (journal, snapshot, driver)),
             *outbox_of("searcher", ["trial", "trial wish"], trials),
             rows_of(trial, trial.c.experiment == id_),
-            *outbox_of("searcher", ["experiment"], select(literal(id_))),
+            *outbox_of("searcher", ["experiment"], select(literal(id_, Uuid))),
             rows_of(experiment, experiment.c.id == id_),
         )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Text, and_, cast, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Row, Text, Uuid, and_, cast, delete, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.access_tables import account, binding, membership, team, tenant, token
@@ -177,7 +177,7 @@ def rows_with(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[
             rows_of(run, run.c.trial.in_(trials)),
             rows_of(trial, trial.c.experiment == target),
             rows_of(event, and_(event.c.tenant == tenant_id, event.c.experiment == target)),
-            *outbox_of("gateway", ["submission"], select(literal(target))),
+            *outbox_of("gateway", ["submission"], select(literal(target, Uuid))),
         )
     models = select(model.c.id).where(model.c.tenant == tenant_id, model.c.workspace == name)
     return (
