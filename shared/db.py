@@ -45,8 +45,8 @@ _SETTING_VALUE = re.compile(r"[0-9a-f,/-]*")
 _DISK_FULL = "53100"
 _RETRIED_CLASSES = {"08", "40", "53", "57"}
 """Connection, rollback, resources and an operator's intervention: what Postgres may do the next time."""
-_UNSTORABLE_CLASS = "22"
-"""What the data itself is to blame for, such as a NUL in a text."""
+_UNSTORABLE_CLASSES = ("22", "23")
+"""What the data itself is to blame for: a NUL in a text, a value beyond a constraint."""
 _RETRIED_STATES = {"25P03", "55P03"}
 _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
@@ -253,7 +253,7 @@ async def translated() -> AsyncIterator[None]:
             ) from error
         if state in _NOT_SET_UP_STATES:
             raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error
-        if state is not None and state.startswith(_UNSTORABLE_CLASS):
+        if state is not None and state.startswith(_UNSTORABLE_CLASSES):
             raise Rejected("unstorable", f"Postgres cannot store this: {cause}") from error
         if _is_retried(state) or (isinstance(error, DBAPIError) and error.connection_invalidated):
             raise Transient(f"Postgres asked to try again: {cause}", retry_after_s=0.1) from error

@@ -10,20 +10,40 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 import structlog
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    Select,
+    Text,
+    Update,
+    Uuid,
+    cast,
+    column,
+    delete,
+    select,
+    table,
+    true,
+    update,
+    values,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql.pg_catalog import pg_attribute, pg_class, pg_namespace
+from sqlalchemy.sql.selectable import TableClause
 
 from shared import faults
 from shared.bus import Delivery, Unit, Units
 from shared.bus.consumer import Handlers
-from shared.driver import Driver
 from shared.errors import Conflict, Rejected
 from shared.ids import TenantId
 from shared.loops import repeat
 from shared.messages.deletions import BY_OWNER, DeleteEntity, EntityDeleted, Scope
 from shared.messages.experiments import OperationRefused
+from shared.statements import among, ctid, listed, rows_given
+from shared.tables import tables_of
 
 AFTER_BEGIN = faults.register("deleting.after_begin")
 AFTER_ROWS = faults.register("deleting.after_rows")
@@ -35,12 +55,8 @@ _AGAIN = timedelta(seconds=2)
 """While something cannot go yet."""
 _DOOMED_AT_ONCE = 100
 _SIDE_BY_SIDE = 2
-_TABLES = """
-SELECT t.relname::text AS name FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace
-    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = 'tenant' AND NOT a.attisdropped
-WHERE n.nspname = $1 AND t.relkind = 'r' AND NOT t.relispartition
-ORDER BY t.relname IN ('inbox', 'outbox'), t.relname
-"""
+Rows = Delete | Update
+"""A statement that is run until it affects no more rows."""
 _log = structlog.get_logger()
 
 
@@ -78,29 +94,30 @@ class Owner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A statement that is run until it affects nothing more; it takes the tenant, then the target or the workspace, as far as it names them."""
-
-    sql: str
-    arguments: tuple[object, ...]
-
-
-def rows_of(table: str, where: str, *arguments: object) -> Rows:
+def rows_of(whose: TableClause, where: ColumnElement[bool]) -> Rows:
     """The rows of a table for which `where` holds, some at a time."""
-    some = f"SELECT ctid FROM {table} WHERE {where} LIMIT {AT_ONCE}"
-    return Rows(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({some}))", arguments)
+    some = select(ctid).select_from(whose).where(where).limit(AT_ONCE)
+    return delete(whose).where(listed(some))
 
 
-def outbox_of(schema: str, kinds: Sequence[str], ids: str, *arguments: object) -> Sequence[Rows]:
+def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[Rows]:
     """Events of these lines of entities, whose newest are kept for ever otherwise. `ids`: a query for the entities' ids.
 
     What waits to be published still is: then it tells of no entity any more, and goes with its age.
     """
-    lines = ", ".join(f"('{kind}:')" for kind in kinds)
-    named = f"entity IN (SELECT line || id FROM (VALUES {lines}) AS lines (line) CROSS JOIN ({ids}) AS named (id))"
-    waiting = f"UPDATE {schema}.outbox SET entity = NULL WHERE {named} AND published_at IS NULL"
-    return Rows(waiting, arguments), rows_of(f"{schema}.outbox", named, *arguments)
+    outbox = tables_of(schema).outbox
+    lines = values(column("line", Text), name="lines").data([(f"{kind}:",) for kind in kinds])
+    named = ids.subquery("named")
+    entities = select(lines.c.line + cast(named.c[0], Text)).select_from(lines.join(named, true()))
+    of_them = outbox.c.entity.in_(entities)
+    waiting = update(outbox).where(of_them, outbox.c.published_at.is_(None)).values(entity=None)
+    return waiting, rows_of(outbox, of_them)
+
+
+def tenants_rows(schema: str, tables: Sequence[str], tenant: UUID) -> Sequence[Rows]:
+    """A tenant's rows in each of the tables."""
+    named = (table(name, column("tenant", Uuid), schema=schema) for name in tables)
+    return [rows_of(one, one.c.tenant == tenant) for one in named]
 
 
 class Deleting:
@@ -110,6 +127,7 @@ class Deleting:
         self._units = units
         self._schema = schema
         self._owner = owner
+        self._deleting = tables_of(schema).deleting
         self._woken = asyncio.Event()
 
     def handlers(self) -> Handlers:
@@ -132,18 +150,19 @@ class Deleting:
 
     async def on_delete(self, unit: Unit, batch: list[Delivery[DeleteEntity]]) -> None:
         """Write the wish down; the loop carries it out."""
-        driver = Driver.of(unit.connection)
         for delivery in batch:
             wish = delivery.message
-            tenant = delivery.envelope.tenant
-            about = wish.operation_id, tenant, wish.scope, wish.target, wish.workspace
-            await driver.fetch(
-                f"INSERT INTO {self._schema}.doomed VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-                *about,
-                wish.is_forced,
-                wish.by,
-                unit.now,
-            )
+            row = {
+                "operation": wish.operation_id,
+                "tenant": delivery.envelope.tenant,
+                "scope": wish.scope,
+                "target": wish.target,
+                "workspace": wish.workspace,
+                "is_forced": wish.is_forced,
+                "by": wish.by,
+                "asked_at": unit.now,
+            }
+            await unit.connection.execute(insert(self._deleting).values(row).on_conflict_do_nothing())
 
         async def wake() -> None:
             self._woken.set()
@@ -152,13 +171,12 @@ class Deleting:
 
     async def carry_out(self) -> timedelta | None:
         """One round: everything that is doomed and can go. Returns when to come back for what cannot yet; None where there was nothing."""
+        of = self._deleting.c
+        asked = select(of.operation, of.tenant, of.scope, of.target, of.workspace, of.is_forced, of.by)
         async with self._units.reading() as connection:
-            found = await Driver.of(connection).fetch(
-                "SELECT operation, tenant, scope, target, workspace, is_forced, by"
-                f" FROM {self._schema}.doomed ORDER BY asked_at LIMIT {_DOOMED_AT_ONCE}"
-            )
+            found = (await connection.execute(asked.order_by(of.asked_at).limit(_DOOMED_AT_ONCE))).all()
         turns = asyncio.Semaphore(_SIDE_BY_SIDE)
-        doomed = [Doomed(**dict(row.items())) for row in found]
+        doomed = [Doomed(**row._mapping) for row in found]
         ends = await asyncio.gather(*(self._end(one, turns) for one in doomed), return_exceptions=True)
         for failure in ends:  # it has held up no other
             if isinstance(failure, BaseException):
@@ -194,7 +212,7 @@ class Deleting:
             return ()
         async with self._units.system() as unit:
             tables = await tables_of_tenants(unit, self._schema)
-        return [rows_of(f'{self._schema}."{table}"', "tenant = $1", doomed.target) for table in tables]
+        return tenants_rows(self._schema, tables, doomed.target)
 
     async def _refuse(self, doomed: Doomed, error: Rejected | Conflict) -> None:
         async with self._units.system() as unit:
@@ -208,7 +226,7 @@ class Deleting:
         affected = 1
         while affected:
             async with self._units.system() as unit:
-                affected = await Driver.of(unit.connection).run(rows.sql, *rows.arguments)
+                affected = (await unit.connection.execute(rows)).rowcount
 
     async def _finish(self, doomed: Doomed) -> None:
         async with self._units.system() as unit:
@@ -220,25 +238,35 @@ class Deleting:
             unit.emit(said, tenant=doomed.tenant)
         _log.info("all of an entity was deleted", scope=doomed.scope, target=str(doomed.target))
 
-    async def _drop(self, unit: Unit, doomed: Doomed) -> Any:
-        """Truthy for whoever was first: it alone says what came of it."""
-        drop = f"DELETE FROM {self._schema}.doomed WHERE operation = $1 RETURNING operation"
-        return await Driver.of(unit.connection).fetch(drop, doomed.operation)
+    async def _drop(self, unit: Unit, doomed: Doomed) -> bool:
+        """True for whoever was first: it alone says what came of it."""
+        drop = delete(self._deleting).where(self._deleting.c.operation == doomed.operation)
+        return (await unit.connection.execute(drop)).rowcount > 0
 
 
 async def tables_of_tenants(unit: Unit, schema: str) -> Sequence[str]:
     """The tables that say whose their rows are, but for partitioned ones; inbox and outbox last."""
-    rows = await Driver.of(unit.connection).fetch(_TABLES, schema)
-    return [row["name"] for row in rows]
+    name = cast(pg_class.c.relname, Text)
+    query = (
+        select(name)
+        .join(pg_namespace, pg_namespace.c.oid == pg_class.c.relnamespace)
+        .join(pg_attribute, pg_attribute.c.attrelid == pg_class.c.oid)
+        .where(pg_namespace.c.nspname == schema, pg_class.c.relkind == "r", ~pg_class.c.relispartition)
+        .where(pg_attribute.c.attname == "tenant", ~pg_attribute.c.attisdropped)
+        .order_by(name.in_(("inbox", "outbox")), name)
+    )
+    return (await unit.connection.scalars(query)).all()
 
 
 async def mark_gone(unit: Unit, schema: str, ids: Sequence[UUID]) -> None:
     """Makes it known that these are deleted here. Repeating it changes nothing."""
-    insert = f"INSERT INTO {schema}.gone (id) SELECT unnest($1::uuid[]) ON CONFLICT DO NOTHING"
-    await Driver.of(unit.connection).fetch(insert, list(ids))
+    deleted = tables_of(schema).deleted
+    given = select(rows_given([deleted.c.id], [(id_,) for id_ in ids]))
+    await unit.connection.execute(insert(deleted).from_select(["id"], given).on_conflict_do_nothing())
 
 
 async def is_gone(unit: Unit, schema: str, *ids: UUID) -> bool:
     """Whether one of these is deleted here."""
-    query = f"SELECT FROM {schema}.gone WHERE id = ANY($1::uuid[]) LIMIT 1"
-    return bool(await Driver.of(unit.connection).fetch(query, list(ids)))
+    deleted = tables_of(schema).deleted
+    query = select(deleted.c.id).where(among(deleted.c.id, ids)).limit(1)
+    return (await unit.connection.execute(query)).first() is not None

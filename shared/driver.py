@@ -1,31 +1,18 @@
-"""The one door to asyncpg beneath SQLAlchemy: arrays, COPY and hot statements at a fifth of the processor time.
+"""asyncpg beneath SQLAlchemy, for hot paths: storing and reading points, saving a scheduler cycle, outbox and inbox. All else is SQLAlchemy Core.
 
 Neighbours: shared.db opens the transactions; services use this in their `store` only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
-from sqlalchemy import Select
-from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.errors import Rejected
 
 Row = Mapping[str, Any]
-
-
-class Found:
-    """A row whose columns are attributes."""
-
-    def __init__(self, row: Row) -> None:
-        self.__dict__.update(row)
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, column: str) -> Any: ...
 
 
 class Driver:
@@ -45,17 +32,6 @@ class Driver:
             rows: Sequence[Row] = await self._connection.fetch(sql, *arguments)
         return rows
 
-    async def find(self, sql: str, *arguments: object) -> Found | None:
-        """As `fetch`, for a statement that returns one row at most."""
-        rows = await self.fetch(sql, *arguments)
-        return Found(rows[0]) if rows else None
-
-    async def run(self, sql: str, *arguments: object) -> int:
-        """Run a statement that returns no rows, and return how many it affected."""
-        with _storable():
-            said: str = await self._connection.execute(sql, *arguments)
-        return int(said.rsplit(" ", 1)[-1])
-
     async def copy(
         self, table: str, schema: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     ) -> None:
@@ -69,16 +45,6 @@ class Driver:
 def driver_of(connection: AsyncConnection) -> Any:
     """asyncpg's own connection, of one that is open: unlike `get_raw_connection` without a greenlet, which costs as a statement does."""
     return connection.sync_connection.connection.driver_connection  # type: ignore[union-attr]
-
-
-def text_of(statement: Select[Any], is_whole: bool = False) -> str:
-    """The statement as the driver takes it, with its parameters in the order in which they stand there.
-
-    Args:
-        is_whole: its values stand in the text: numbers and truth values of our own only.
-    """
-    dialect, kinds = asyncpg_dialect(), {"literal_binds": True} if is_whole else {}  # type: ignore[no-untyped-call]
-    return str(statement.compile(dialect=dialect, compile_kwargs=kinds))
 
 
 @contextmanager

@@ -7,17 +7,19 @@ row's deadline; a holder that was frozen finds its epoch passed, because its wri
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import text
+from sqlalchemy import Update, func, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.clock import Clock
 from shared.db import Database, open_to_system
-from shared.driver import Driver
 from shared.errors import Conflict, Transient
 from shared.outages import Outages
+from shared.tables import tables_of
 from shared.telemetry import metrics
 
 NOT_LEADER = "not_leader"
@@ -51,7 +53,7 @@ class Lease:
         life_s: float = 3.0,
     ) -> None:
         self._database = database
-        self._schema = schema
+        self._table = tables_of(schema).lease
         self._name = name
         self._holder = holder
         self._clock = clock
@@ -78,18 +80,17 @@ class Lease:
         """
         if self.held:
             return None
+        here = self._table.c
+        query = select(here.holder, here.expires_at, (here.expires_at >= func.now()).label("lasts"))
         async with self._database.system_autocommit() as connection:
-            found = await Driver.of(connection).fetch(
-                f"SELECT holder, expires_at, expires_at >= now() AS lasts FROM {self._schema}.lease WHERE name = $1",
-                self._name,
-            )
-        if not found:
+            found = (await connection.execute(query.where(here.name == self._name))).one_or_none()
+        if found is None:
             return f"no process has taken the lease {self._name} yet"
-        if found[0]["lasts"]:
+        if found.lasts:
             return None
         return (
-            f"no process leads: the lease {self._name} of {found[0]['holder']} ended at"
-            f" {found[0]['expires_at']:%H:%M:%S} UTC"
+            f"no process leads: the lease {self._name} of {found.holder} ended at"
+            f" {found.expires_at:%H:%M:%S} UTC"
         )
 
     async def lead(
@@ -113,11 +114,8 @@ class Lease:
 
         The lock stands in the way of another who takes the lease, and not of our own renewing, however long the transaction lasts.
         """
-        found = await connection.execute(
-            text(f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR KEY SHARE"),
-            {"name": self._name},
-        )
-        if found.scalar_one_or_none() != self.epoch:
+        query = select(self._table.c.epoch).where(self._table.c.name == self._name)
+        if await connection.scalar(query.with_for_update(read=True, key_share=True)) != self.epoch:
             raise Conflict(NOT_LEADER, f"the lease {self._name} has passed to another")
 
     async def _run_term(
@@ -165,29 +163,26 @@ class Lease:
         return self._held.until - self._clock.monotonic() if self._held is not None else 0.0
 
     async def _take(self) -> bool:
-        parameters = {"name": self._name, "holder": self._holder, "life": self._life_s}
+        here = self._table.c
+        free = select(here.name).where(here.name == self._name, here.expires_at < func.now())
+        until = func.clock_timestamp() + timedelta(seconds=self._life_s)
+        take = (
+            insert(self._table)
+            .values(name=self._name, holder=self._holder, epoch=1, expires_at=until)
+            .on_conflict_do_update(
+                index_elements=["name"],
+                set_={"holder": self._holder, "epoch": here.epoch + 1, "expires_at": until},
+                where=here.expires_at < func.now(),
+            )
+            .returning(here.epoch)
+        )
         try:
             async with asyncio.timeout(self._life_s), self._database.system() as connection:
                 # The lock waits for a leader's transaction under `guard`; one that is not over yet is not looked at.
-                await connection.execute(
-                    text(
-                        f"SELECT 1 FROM {self._schema}.lease WHERE name = :name AND expires_at < now() FOR UPDATE"
-                    ),
-                    {"name": self._name},
-                )
+                await connection.execute(free.with_for_update())
                 # Counted from here, by both clocks: a lease that was waited for is not spent when it comes.
                 asked = self._clock.monotonic()
-                found = await connection.execute(
-                    text(
-                        f"INSERT INTO {self._schema}.lease AS l (name, holder, epoch, expires_at)"
-                        " VALUES (:name, :holder, 1, clock_timestamp() + make_interval(secs => :life))"
-                        " ON CONFLICT (name) DO UPDATE SET holder = :holder, epoch = l.epoch + 1,"
-                        " expires_at = clock_timestamp() + make_interval(secs => :life)"
-                        " WHERE l.expires_at < now() RETURNING epoch"
-                    ),
-                    parameters,
-                )
-                epoch = found.scalar_one_or_none()
+                epoch = await connection.scalar(take)
         except (Transient, TimeoutError) as error:
             self._outages.failed(_ASKING, error)
             return False
@@ -203,13 +198,7 @@ class Lease:
         metrics.lease_age(self._name, asked - (held.until - self._life_s))
         try:
             async with asyncio.timeout(timeout_s), self._database.system_autocommit() as connection:
-                # Past SQLAlchemy: it is asked each second as long as the platform lives.
-                found = await Driver.of(connection).fetch(
-                    f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => $1)"
-                    " WHERE name = $2 AND holder = $3 AND epoch = $4 RETURNING epoch",
-                    *(self._life_s, self._name, self._holder, held.epoch),
-                )
-                renewed = bool(found)
+                renewed = (await connection.execute(self._ending_in(self._life_s, held.epoch))).rowcount > 0
         except (Transient, TimeoutError) as error:
             self._outages.failed(_ASKING, error)
             return False
@@ -223,15 +212,15 @@ class Lease:
             return
         try:
             async with asyncio.timeout(self._life_s), self._database.system() as connection:
-                await connection.execute(
-                    text(
-                        f"UPDATE {self._schema}.lease SET expires_at = now() - interval '1 second'"
-                        " WHERE name = :name AND holder = :holder AND epoch = :epoch"
-                    ),
-                    {"name": self._name, "holder": self._holder, "epoch": held.epoch},
-                )
+                await connection.execute(self._ending_in(-1.0, held.epoch))
         except (Transient, TimeoutError) as error:
             _log.warning("a lease was left to run out", lease=self._name, error=repr(error))
+
+    def _ending_in(self, seconds: float, epoch: int) -> Update:
+        """Changes when the lease ends, as long as this process holds it."""
+        here = self._table.c
+        mine = (here.name == self._name, here.holder == self._holder, here.epoch == epoch)
+        return update(self._table).where(*mine).values(expires_at=func.now() + timedelta(seconds=seconds))
 
 
 def lease_table(op: Any, schema: str) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlalchemy import text
+from sqlalchemy import Text, cast, func, select, text
+from sqlalchemy.dialects.postgresql.pg_catalog import pg_class, pg_inherits
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -78,7 +79,7 @@ def partition_day(table: str, name: str) -> date | None:
 
 async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> Plan:
     """Bring one table's partitions up to date inside the caller's transaction; the caller is the schema's owner."""
-    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     plan = plan_partitions(await load_days(connection, table), today, table.keep)
     for day in plan.make:
         for statement in _making(table, day):
@@ -90,14 +91,13 @@ async def apply_partitions(connection: AsyncConnection, table: Partitioned, toda
 
 async def load_days(connection: AsyncConnection, table: Partitioned) -> list[date]:
     """Return the days that have a partition."""
-    rows = await connection.execute(
-        text(
-            "SELECT child.relname FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid "
-            "WHERE inhparent = to_regclass(:parent)"
-        ),
-        {"parent": f'"{table.schema}"."{table.table}"'},
+    parent = func.to_regclass(f'"{table.schema}"."{table.table}"')
+    query = (
+        select(cast(pg_class.c.relname, Text))
+        .join(pg_inherits, pg_inherits.c.inhrelid == pg_class.c.oid)
+        .where(pg_inherits.c.inhparent == parent)
     )
-    days = (partition_day(table.table, name) for (name,) in rows)
+    days = (partition_day(table.table, name) for name in await connection.scalars(query))
     return sorted(day for day in days if day is not None)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from sqlalchemy import text
+from sqlalchemy import column, func, select, table
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from shared.db import driver_url, translated
@@ -21,7 +22,6 @@ from shared.version import platform_version
 
 _REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
 _PLACE = Path(__file__).parent
-_LOCK = "hashtextextended(:key, 0)"
 _log = structlog.get_logger()
 
 
@@ -60,14 +60,14 @@ async def migrate(settings: PostgresSettings, service: str, versions: Path | Non
         Rejected: the schema is newer than this release and no longer serves it (`schema_too_new`).
     """
     folder = versions or _PLACE.parent / "services" / service / "migrations" / "versions"
-    known, key = read_known(folder), {"key": f"muster:{service}"}
+    known, key = read_known(folder), func.hashtextextended(f"muster:{service}", 0)
     engine = create_async_engine(driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:
         async with translated(), engine.connect() as connection:
             if not needs_upgrade(service, await _recorded(connection, service), known):
                 return
             await connection.rollback()
-            await connection.execute(text(f"SELECT pg_advisory_lock({_LOCK})"), key)
+            await connection.execute(select(func.pg_advisory_lock(key)))
             await connection.commit()
             try:
                 # While this replica waited, another may have brought the schema further than this release knows.
@@ -77,7 +77,7 @@ async def migrate(settings: PostgresSettings, service: str, versions: Path | Non
             finally:
                 # A failed revision leaves its transaction aborted; asking for anything in it would hide the reason.
                 await connection.rollback()
-                await connection.execute(text(f"SELECT pg_advisory_unlock({_LOCK})"), key)
+                await connection.execute(select(func.pg_advisory_unlock(key)))
                 await connection.commit()
     finally:
         await engine.dispose()
@@ -124,11 +124,12 @@ def read_known(folder: Path) -> Known:
 
 
 async def _recorded(connection: AsyncConnection, service: str) -> Recorded:
-    table = f"{service}.alembic_version"
-    if await connection.scalar(text("SELECT to_regclass(:table)"), {"table": table}) is None:
+    if await connection.scalar(select(func.to_regclass(f"{service}.alembic_version"))) is None:
         return Recorded()
+    version = table("alembic_version", column("version_num"), schema=service)
     # As JSON, because releases before this one made the table without the other columns.
-    row: dict[str, Any] = await connection.scalar(text(f"SELECT to_jsonb(v) FROM {table} v")) or {}
+    whole = func.to_jsonb(version.table_valued(), type_=JSONB)
+    row: dict[str, Any] = await connection.scalar(select(whole)) or {}
     return Recorded(row.get("version_num"), row.get("compatible_from"), row.get("release"))
 
 

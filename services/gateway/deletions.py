@@ -22,12 +22,13 @@ from services.gateway.store.events import NewEvent
 from shared import faults
 from shared.bus import Delivery, Unit, Units
 from shared.clock import Clock
-from shared.deleting import Rows, mark_gone, rows_of, tables_of_tenants
-from shared.driver import Driver
+from shared.deleting import Rows, mark_gone, rows_of, tables_of_tenants, tenants_rows
 from shared.ids import SITE, ExperimentId, TenantId, new_id
 from shared.loops import repeat
 from shared.messages.deletions import BY_OWNER, EntityDeleted
 from shared.messages.experiments import KillExperiment, OperationRefused
+from shared.statements import among
+from shared.tables import tables_of
 
 AFTER_STEP = faults.register("gateway.after_deletion_step")
 AFTER_OWN_ROWS = faults.register("gateway.after_own_rows")
@@ -162,7 +163,7 @@ class Deletions:
         affected = 1
         while affected:
             async with self.units.system() as unit:
-                affected = await Driver.of(unit.connection).run(rows.sql, *rows.arguments)
+                affected = (await unit.connection.execute(rows)).rowcount
 
     async def _finish(self, row: Any) -> None:
         tenant = TenantId(row.tenant)
@@ -197,11 +198,12 @@ async def _rows_of(unit: Unit, row: Any) -> list[Rows]:
     is_tenant = row.scope == "tenant"
     whose = (row.target,) if is_tenant else (row.tenant, row.name)
     lines = await store.load_limit_lines(unit.connection, *whose)
-    announced = rows_of("gateway.outbox", "entity = ANY($1::text[])", lines)
+    outbox = tables_of(SCHEMA).outbox
+    announced = rows_of(outbox, among(outbox.c.entity, lines))
     if not is_tenant:
         return [announced, *store.rows_with(row.scope, row.tenant, row.target, row.name)]
     tables = [table for table in await tables_of_tenants(unit, SCHEMA) if table not in KEPT]
-    return [announced, *(rows_of(f'gateway."{table}"', "tenant = $1", row.target) for table in tables)]
+    return [announced, *tenants_rows(SCHEMA, tables, row.target)]
 
 
 def begun(experiment: Any, deletion: UUID, now: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -8,32 +8,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from sqlalchemy import Select, Uuid, and_, exists, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.scheduler.core.run import Run
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
+from services.scheduler.store.tables import (
+    budget,
+    budget_told,
+    holding,
+    part,
+    quota,
+    reservation,
+    run,
+    trial,
+    wanted,
+)
 from shared.bus import Unit
-from shared.deleting import Doomed, Rows, outbox_of, rows_of
-from shared.driver import Driver
+from shared.deleting import AT_ONCE, Doomed, Rows, outbox_of, rows_of
 from shared.errors import Transient
 from shared.ids import SITE, ExperimentId, RunId
+from shared.statements import ctid, listed
+from shared.tables import tables_of
 
 TURN_S = 10.0
 NOBODY = UUID(int=0)
 """Stands for the experiment of what a deleted one used."""
-_OPEN = """
-SELECT EXISTS (SELECT FROM scheduler.trial WHERE {0} = $1 AND state <> 'closed')
-    OR EXISTS (SELECT FROM scheduler.run WHERE {0} = $1 AND state <> 'ended')
-    OR EXISTS (SELECT FROM scheduler.holding WHERE {0} = $1 AND until IS NULL) AS is_open
-"""
-_GONE = "INSERT INTO scheduler.gone (id) SELECT run FROM scheduler.run WHERE {0} = $1 ON CONFLICT DO NOTHING"
-_RUNS, _TRIALS = (
-    "SELECT run FROM scheduler.run WHERE experiment = $1",
-    "SELECT trial FROM scheduler.wanted WHERE experiment = $1",
-)
-_OF_NOBODY = """
-UPDATE scheduler.holding SET owner = '', experiment = $2, tenant = $3
-WHERE ctid = ANY(ARRAY(SELECT ctid FROM scheduler.holding WHERE {0} = $1 LIMIT 2000))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,16 @@ class Estate:
         if doomed.scope == "workspace":
             return True
         column = _column(doomed)
-        driver = Driver.of(unit.connection)
-        found = await driver.fetch(_OPEN.format(column), doomed.target)
-        if found[0]["is_open"] or not all(map(_is_over, _runs(self.cycle, doomed))):
+        if await unit.connection.scalar(_is_open(column, doomed.target)) or not all(
+            map(_is_over, _runs(self.cycle, doomed))
+        ):
             return False
         if not all(trial.is_closed and trial.awaited is None for trial in _trials(self.cycle, doomed)):
             return False
         # A machine that was away sends what it has of a run that nobody knows any more: it is told so.
-        await driver.fetch(_GONE.format(column), doomed.target)
+        runs = select(run.c.run).where(run.c[column] == doomed.target)
+        mark = insert(tables_of("scheduler").deleted).from_select(["id"], runs).on_conflict_do_nothing()
+        await unit.connection.execute(mark)
         return True
 
     async def empty(self, doomed: Doomed) -> None:
@@ -78,34 +82,49 @@ class Estate:
         """Of a tenant the rest goes with its tables, which `shared.deleting` knows."""
         if doomed.scope == "workspace":
             return _workspace_rows(doomed)
-        used = Rows(
-            _OF_NOBODY.format(_column(doomed)),
-            (doomed.target, NOBODY, SITE if doomed.scope == "tenant" else doomed.tenant),
-        )
+        used = _of_nobody(doomed)
         if doomed.scope == "tenant":
             return (used,)
         experiment = doomed.target
+        runs = select(run.c.run).where(run.c.experiment == experiment)
+        trials = select(wanted.c.trial).where(wanted.c.experiment == experiment)
         return (
             used,
-            *outbox_of("scheduler", ["run"], _RUNS, experiment),
-            *outbox_of("scheduler", ["request"], _TRIALS, experiment),
-            *outbox_of("scheduler", ["rank"], "SELECT $1::uuid", experiment),
-            rows_of("scheduler.run", "experiment = $1", experiment),
-            rows_of("scheduler.trial", "experiment = $1", experiment),
-            rows_of("scheduler.wanted", "experiment = $1", experiment),
-            rows_of("scheduler.part", "experiment = $1", experiment),
+            *outbox_of("scheduler", ["run"], runs),
+            *outbox_of("scheduler", ["request"], trials),
+            *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
+            *(rows_of(table, table.c.experiment == experiment) for table in (run, trial, wanted, part)),
         )
 
 
-async def is_deleted(driver: Driver, run: RunId) -> bool:
+async def is_deleted(connection: AsyncConnection, run_id: RunId) -> bool:
     """Whether the run was one of what was deleted."""
-    return bool(await driver.fetch("SELECT FROM scheduler.gone WHERE id = $1", run))
+    deleted = tables_of("scheduler").deleted
+    return (await connection.execute(select(deleted.c.id).where(deleted.c.id == run_id))).first() is not None
+
+
+def _is_open(column: str, target: UUID) -> Select[bool]:
+    is_open = or_(
+        exists().where(trial.c[column] == target, trial.c.state != "closed"),
+        exists().where(run.c[column] == target, run.c.state != "ended"),
+        exists().where(holding.c[column] == target, holding.c.until.is_(None)),
+    )
+    return select(is_open)
+
+
+def _of_nobody(doomed: Doomed) -> Rows:
+    """What was used stays, without whose it was."""
+    tenant = SITE if doomed.scope == "tenant" else doomed.tenant
+    used = holding.c[_column(doomed)] == doomed.target
+    some = select(ctid).select_from(holding).where(used).limit(AT_ONCE)
+    return update(holding).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
 
 
 def _workspace_rows(doomed: Doomed) -> Sequence[Rows]:
-    given = doomed.tenant, doomed.workspace
-    tables = ("quota", "budget", "budget_told", "reservation")
-    return [rows_of(f"scheduler.{table}", "tenant = $1 AND workspace = $2", *given) for table in tables]
+    return [
+        rows_of(table, and_(table.c.tenant == doomed.tenant, table.c.workspace == doomed.workspace))
+        for table in (quota, budget, budget_told, reservation)
+    ]
 
 
 def _column(doomed: Doomed) -> str:
@@ -129,9 +148,9 @@ def _forget(cycle: Cycle, doomed: Doomed) -> None:
     trials = [trial.id for trial in _trials(cycle, doomed)]
     experiments = {cycle.cluster.trials[trial].wish.experiment for trial in trials}
     cycle.cluster.forget(runs=[run.id for run in _runs(cycle, doomed)], trials=trials)
-    for trial in trials:
-        cycle.term.carried.pop(trial, None)
-        cycle.term.run_traces.pop(trial, None)
-        cycle.term.refusals.pop(trial, None)
+    for one in trials:
+        cycle.term.carried.pop(one, None)
+        cycle.term.run_traces.pop(one, None)
+        cycle.term.refusals.pop(one, None)
     for experiment in experiments | {ExperimentId(doomed.target)}:
         cycle.cluster.parts.pop(experiment, None)

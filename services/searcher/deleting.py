@@ -2,21 +2,14 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import text
+from sqlalchemy import Uuid, exists, literal, select
 
 from services.searcher.core.machines import EXPERIMENT
+from services.searcher.store.tables import driver, experiment, journal, snapshot, trial
 from shared.bus import Unit
 from shared.deleting import Doomed, Rows, outbox_of, rows_of
 
-_OPEN = {
-    "experiment": text(
-        "SELECT EXISTS (SELECT FROM searcher.experiment WHERE id = :target AND state <> ALL(CAST(:final AS text[])))"
-    ),
-    "tenant": text(
-        "SELECT EXISTS (SELECT FROM searcher.experiment WHERE tenant = :target AND state <> ALL(CAST(:final AS text[])))"
-    ),
-}
-_TRIALS = "SELECT id FROM searcher.trial WHERE experiment = $1"
+_FINAL = [str(state) for state in EXPERIMENT.final]
 
 
 class Estate:
@@ -26,8 +19,9 @@ class Estate:
         """What still trains is ended first."""
         if doomed.scope == "workspace":
             return True
-        given = {"target": doomed.target, "final": [str(state) for state in EXPERIMENT.final]}
-        return not await unit.connection.scalar(_OPEN[doomed.scope], given)
+        column = experiment.c.tenant if doomed.scope == "tenant" else experiment.c.id
+        is_open = exists().where(column == doomed.target, experiment.c.state.not_in(_FINAL))
+        return not await unit.connection.scalar(select(is_open))
 
     async def empty(self, doomed: Doomed) -> None:
         """Everything is in the tables: what a process remembers of a search is asked for by nobody."""
@@ -36,13 +30,12 @@ class Estate:
         """Of a workspace nothing: its experiments went one by one. Of a tenant all, which `shared.deleting` knows."""
         if doomed.scope != "experiment":
             return ()
-        experiment = doomed.target
+        id_ = doomed.target
+        trials = select(trial.c.id).where(trial.c.experiment == id_)
         return (
-            rows_of("searcher.journal", "experiment = $1", experiment),
-            rows_of("searcher.snapshot", "experiment = $1", experiment),
-            rows_of("searcher.driver", "experiment = $1", experiment),
-            *outbox_of("searcher", ["trial", "trial wish"], _TRIALS, experiment),
-            rows_of("searcher.trial", "experiment = $1", experiment),
-            *outbox_of("searcher", ["experiment"], "SELECT $1::uuid", experiment),
-            rows_of("searcher.experiment", "id = $1", experiment),
+            *(rows_of(table, table.c.experiment == id_) for table in (journal, snapshot, driver)),
+            *outbox_of("searcher", ["trial", "trial wish"], trials),
+            rows_of(trial, trial.c.experiment == id_),
+            *outbox_of("searcher", ["experiment"], select(literal(id_, Uuid))),
+            rows_of(experiment, experiment.c.id == id_),
         )

@@ -1,4 +1,7 @@
-"""The inbox: which messages a consumer has handled. A row is committed with their effects, and so they happen once."""
+"""The inbox: which messages a consumer has handled. A row is committed with their effects, and so they happen once.
+
+Hot path on the raw driver: every message that is handled goes through it.
+"""
 
 from collections.abc import Sequence
 from typing import Any

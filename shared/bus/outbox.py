@@ -1,13 +1,37 @@
-"""The outbox and inbox tables as the relay sees them: what waits, what went where, what a stream has lost, what is old."""
+"""The outbox and inbox tables as the relay sees them: what waits, what went where, what a stream has lost, what is old.
+
+Hot path on the raw driver: marking what was published, once for each batch of messages.
+"""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import orjson
-from sqlalchemy import Row, TextClause, text
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    ColumnElement,
+    Delete,
+    Double,
+    Row,
+    Select,
+    Table,
+    Uuid,
+    all_,
+    and_,
+    cast,
+    delete,
+    exists,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 
 from shared.bus import envelope
 from shared.bus.connection import StreamState
@@ -15,13 +39,12 @@ from shared.bus.units import OutboxRow
 from shared.db import Database
 from shared.driver import Driver
 from shared.ids import TenantId
+from shared.statements import ctid, listed
+from shared.tables import tables_of
 
-_KEEP_OUTBOX_DAYS = 7
-_KEEP_INBOX_DAYS = 14
-_ROW = (
-    "id, tenant, subject, headers, payload,"
-    f" created_at < now() - make_interval(days => {_KEEP_INBOX_DAYS}) AS is_old"
-)
+_KEEP_OUTBOX = timedelta(days=7)
+_KEEP_INBOX = timedelta(days=14)
+_NO_FSYNC = select(func.set_config("synchronous_commit", "off", True))
 _OLD_BATCH = 2000
 _OLD_PAUSE_S = 0.02
 
@@ -47,36 +70,12 @@ class Outbox:
             " FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bigint[])"
             " AS p(id, stream, created, sequence) WHERE o.id = p.id"
         )
-        self._waiting = text(
-            f"SELECT {_ROW} FROM {schema}.outbox WHERE published_at IS NULL"
-            " AND created_at < now() - make_interval(secs => :stale)"
-            " AND id <> ALL(CAST(:left_alone AS uuid[])) ORDER BY position LIMIT :most"
-        )
-        self._age = text(
-            "SELECT CAST(extract(epoch FROM now() - created_at) AS float)"
-            f" FROM {schema}.outbox WHERE published_at IS NULL ORDER BY position LIMIT 1"
-        )
-        # Rows marked after the look at the stream may rightly lie beyond what it had then.
-        self._lost = text(
-            f"SELECT {_ROW} FROM {schema}.outbox"
-            " WHERE stream = :stream AND published_at < :since"
-            " AND (stream_created <> :created OR stream_sequence > :last)"
-            " ORDER BY position LIMIT :most"
-        )
-        self._old = (
-            (
-                _deletion(
-                    f"{schema}.outbox", "created_at", f"AND published_at IS NOT NULL AND NOT {newest(schema)}"
-                ),
-                _KEEP_OUTBOX_DAYS,
-            ),
-            (_deletion(f"{schema}.inbox", "received_at"), _KEEP_INBOX_DAYS),
-        )
+        self._outbox, self._inbox = tables_of(schema).outbox, tables_of(schema).inbox
 
     async def save_published(self, published: Sequence[Published]) -> None:
         async with self._database.system() as connection:
             # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
-            await connection.execute(text("SET LOCAL synchronous_commit = off"))
+            await connection.execute(_NO_FSYNC)
             await Driver.of(connection).fetch(
                 self._save,
                 [row.id for row in published],
@@ -89,61 +88,77 @@ class Outbox:
         self, stale_s: float, left_alone: Sequence[UUID], most: int
     ) -> tuple[list[OutboxRow], float]:
         """The oldest unpublished rows of at least `stale_s`, in order, and the age in seconds of the oldest of all."""
-        parameters = {"stale": stale_s, "left_alone": list(left_alone), "most": most}
+        here = self._outbox.c
         async with self._database.system_autocommit() as connection:
-            age_s = await connection.scalar(self._age) or 0.0
+            age_s = await connection.scalar(self._age()) or 0.0
             # Nearly always: this is asked for as long as the process lives, and mostly by one that is idle.
             if age_s < stale_s:
                 return [], age_s
-            rows = (await connection.execute(self._waiting, parameters)).all()
+            waiting = self._rows().where(
+                here.published_at.is_(None),
+                here.created_at < func.now() - timedelta(seconds=stale_s),
+                here.id != all_(literal(list(left_alone), ARRAY(Uuid))),
+            )
+            rows = (await connection.execute(waiting.limit(most))).all()
         return [_row(row) for row in rows], age_s
 
     async def load_age_s(self) -> float:
         """The age in seconds of the oldest unpublished row; 0 where there is none."""
         async with self._database.system_autocommit() as connection:
-            return float(await connection.scalar(self._age) or 0.0)
+            return float(await connection.scalar(self._age()) or 0.0)
 
     async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:
         """Rows that were published to an earlier creation of the stream, or beyond its end."""
-        parameters = {
-            "stream": stream,
-            "since": since,
-            "created": state.created,
-            "last": state.last_sequence,
-            "most": most,
-        }
+        here = self._outbox.c
+        # Rows marked after the look at the stream may rightly lie beyond what it had then.
+        lost = self._rows().where(
+            here.stream == stream,
+            here.published_at < since,
+            or_(here.stream_created != state.created, here.stream_sequence > state.last_sequence),
+        )
         async with self._database.system() as connection:
-            return [_row(row) for row in (await connection.execute(self._lost, parameters)).all()]
+            return [_row(row) for row in (await connection.execute(lost.limit(most))).all()]
 
     async def drop_old(self) -> None:
         """Deletes what is older than its time in small transactions, so that nobody waits behind them."""
-        for statement, days in self._old:
+        outbox, inbox = self._outbox.c, self._inbox.c
+        is_past = and_(outbox.published_at.is_not(None), ~newest(self._outbox))
+        for statement in (
+            _deletion(self._outbox, outbox.created_at, _KEEP_OUTBOX, is_past),
+            _deletion(self._inbox, inbox.received_at, _KEEP_INBOX, true()),
+        ):
             deleted = _OLD_BATCH
             while deleted == _OLD_BATCH:
                 async with self._database.system() as connection:
-                    await connection.execute(text("SET LOCAL synchronous_commit = off"))
-                    found = await connection.execute(statement, {"days": days, "most": _OLD_BATCH})
-                    deleted = found.rowcount
+                    await connection.execute(_NO_FSYNC)
+                    deleted = (await connection.execute(statement)).rowcount
                 await asyncio.sleep(_OLD_PAUSE_S)
 
+    def _age(self) -> Select[float]:
+        here = self._outbox.c
+        age = cast(extract("epoch", func.now() - here.created_at), Double)
+        return select(age).where(here.published_at.is_(None)).order_by(here.position).limit(1)
 
-def newest(schema: str) -> str:
-    """SQL on a row `one` of the outbox: it holds the newest state of its entity, and so is kept whatever its age."""
-    return (
-        f"(one.entity IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {schema}.outbox AS later"
-        " WHERE later.entity = one.entity AND later.position > one.position))"
-    )
-
-
-def _deletion(table: str, age: str, only: str = "") -> TextClause:
-    return text(
-        f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} AS one"
-        f" WHERE {age} < now() - make_interval(days => :days) {only}"
-        f" ORDER BY {age} LIMIT :most FOR UPDATE SKIP LOCKED))"
-    )
+    def _rows(self) -> Select[UUID, UUID, str, str, bytes, bool]:
+        here = self._outbox.c
+        is_old = (here.created_at < func.now() - _KEEP_INBOX).label("is_old")
+        columns = (here.id, here.tenant, here.subject, here.headers, here.payload)
+        return select(*columns, is_old).order_by(here.position)
 
 
-def _row(row: Row[tuple[UUID, UUID, str, str, bytes, bool]]) -> OutboxRow:
+def newest(outbox: Table) -> ColumnElement[bool]:
+    """Whether a row of the outbox holds the newest state of its entity, and so is kept whatever its age."""
+    later = outbox.alias("later")
+    is_passed = exists().where(later.c.entity == outbox.c.entity, later.c.position > outbox.c.position)
+    return and_(outbox.c.entity.is_not(None), ~is_passed)
+
+
+def _deletion(table: Table, age: Column[datetime], keep: timedelta, only: ColumnElement[bool]) -> Delete:
+    old = select(ctid).select_from(table).where(age < func.now() - keep, only).order_by(age)
+    return delete(table).where(listed(old.limit(_OLD_BATCH).with_for_update(skip_locked=True)))
+
+
+def _row(row: Row[UUID, UUID, str, str, bytes, bool]) -> OutboxRow:
     headers = orjson.loads(row.headers)
     if row.is_old:
         headers[envelope.OLD] = "1"

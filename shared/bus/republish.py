@@ -8,30 +8,39 @@ is not said again: a stored validation or a refused operation happened once, and
 from functools import partial
 from typing import Any
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import Table, Text, Update, cast, func, update
+from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.bus.consumer import Handlers
 from shared.bus.envelope import Delivery
 from shared.bus.outbox import newest
 from shared.bus.units import Unit
 from shared.messages.republish import BY_OWNER
+from shared.tables import tables_of
 
 
 def republishing(service: str) -> Handlers:
     """The service's row for its commands."""
-    return {BY_OWNER[service]: partial(_republish, _statement(service))}
+    return {BY_OWNER[service]: partial(_republish, tables_of(service).outbox)}
 
 
-async def _republish(statement: TextClause, unit: Unit, batch: list[Delivery[Any]]) -> None:
+async def _republish(outbox: Table, unit: Unit, batch: list[Delivery[Any]]) -> None:
     """Several wishes that came together are one. What waits to be published for the first time is left alone."""
-    await unit.connection.execute(statement, {"wish": str(batch[-1].message.operation_id)})
+    await unit.connection.execute(_statement(outbox, str(batch[-1].message.operation_id)))
 
 
-def _statement(schema: str) -> TextClause:
+def _statement(outbox: Table, wish: str) -> Update:
     # The stream judges repeats by `Nats-Msg-Id`, which is new with each wish; consumers go by `Muster-Id`.
-    return text(
-        f"UPDATE {schema}.outbox AS one SET published_at = NULL, stream = NULL, stream_created = NULL,"
-        " stream_sequence = NULL, headers = CAST(CAST(headers AS jsonb) || jsonb_build_object('Muster-Id', id,"
-        " 'Nats-Msg-Id', CAST(:wish AS text) || ':' || id) AS text)"
-        f" WHERE published_at IS NOT NULL AND {newest(schema)}"
+    id_ = cast(outbox.c.id, Text)
+    ids = func.jsonb_build_object("Muster-Id", id_, "Nats-Msg-Id", f"{wish}:" + id_)
+    return (
+        update(outbox)
+        .where(outbox.c.published_at.is_not(None), newest(outbox))
+        .values(
+            published_at=None,
+            stream=None,
+            stream_created=None,
+            stream_sequence=None,
+            headers=cast(cast(outbox.c.headers, JSONB).concat(ids), Text),
+        )
     )

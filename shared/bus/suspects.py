@@ -6,11 +6,13 @@ behind the one that kills.
 
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.bus.units import Units
 from shared.ids import TenantId
+from shared.tables import tables_of
 
 BEGUN_AT_MOST = 3
 
@@ -21,13 +23,7 @@ class Suspects:
     def __init__(self, units: Units, service: str, schema: str) -> None:
         self._units = units
         self._marks = [f"{service} began {number}" for number in range(1, BEGUN_AT_MOST + 1)]
-        here = f"FROM {schema}.inbox WHERE tenant = :tenant AND message_id = :id AND consumer = ANY(:marks)"
-        self._load = text(f"SELECT consumer {here}")
-        self._remove = text(f"DELETE {here}")
-        self._insert = text(
-            f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
-            " VALUES (:tenant, :mark, :id) ON CONFLICT DO NOTHING"
-        )
+        self._inbox = tables_of(schema).inbox
 
     async def begin(self, tenant: TenantId, message_id: UUID) -> str | None:
         """Commits that the message is about to be handled alone, and returns the mark to remove when that has ended in any way.
@@ -35,12 +31,13 @@ class Suspects:
         None when it was begun so often without an end that it must not be tried again. Raises Transient.
         """
         async with self._units.tenant(tenant) as unit:
-            parameters = {"tenant": tenant, "id": message_id, "marks": self._marks}
-            taken = set((await unit.connection.execute(self._load, parameters)).scalars())
+            query = select(self._inbox.c.consumer).where(self._are(tenant, message_id, self._marks))
+            taken = set(await unit.connection.scalars(query))
             free = [mark for mark in self._marks if mark not in taken]
             if not free:
                 return None
-            await unit.connection.execute(self._insert, {"tenant": tenant, "id": message_id, "mark": free[0]})
+            row = {"tenant": tenant, "consumer": free[0], "message_id": message_id}
+            await unit.connection.execute(insert(self._inbox).values(row).on_conflict_do_nothing())
             return free[0]
 
     async def end(self, tenant: TenantId, message_id: UUID, marks: list[str]) -> None:
@@ -52,8 +49,12 @@ class Suspects:
         self, connection: AsyncConnection, tenant: TenantId, message_id: UUID, marks: list[str]
     ) -> None:
         """Removes marks together with the effect."""
-        await connection.execute(self._remove, {"tenant": tenant, "id": message_id, "marks": marks})
+        await connection.execute(delete(self._inbox).where(self._are(tenant, message_id, marks)))
 
     async def absolve(self, tenant: TenantId, message_id: UUID) -> None:
         """Removes all marks: the message is a dead letter now, and a replay begins anew."""
         await self.end(tenant, message_id, self._marks)
+
+    def _are(self, tenant: TenantId, message_id: UUID, marks: list[str]) -> ColumnElement[bool]:
+        here = self._inbox.c
+        return and_(here.tenant == tenant, here.message_id == message_id, here.consumer.in_(marks))

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import orjson
 import structlog
-from sqlalchemy import text
+from sqlalchemy import literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared import faults, telemetry
@@ -180,7 +180,7 @@ class Units:
         """Whether Postgres answers now."""
         try:
             async with asyncio.timeout(_PROBE_S), self._database.system() as connection:
-                await connection.execute(text("SELECT 1"))
+                await connection.execute(select(literal(1)))
         except (Transient, TimeoutError):
             return False
         return True

@@ -1,7 +1,9 @@
 """The net catches fish: each invariant fails when the rule that it guards is taken out of a core."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,13 +12,16 @@ from services.scheduler.core import plan, seeing, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends
 from services.scheduler.core.liveness import Silence
+from services.scheduler.core.plan import Grant
+from services.scheduler.core.preemption import standing
 from services.scheduler.core.run import Run
-from simulator.faults import Trouble
+from shared.ids import PoolName, WorkerId
+from simulator.faults import Fault, Trouble
 from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
 
 
-def seeds_fail(words: str, troubles=(), faults=EVERY_FAULT) -> None:
+def seeds_fail(words: str, troubles: Sequence[Trouble] = (), faults: Iterable[Fault] = EVERY_FAULT) -> None:
     def run_all() -> None:
         for seed in range(60):
             world(seed, faults, count=12, troubles=troubles).end()
@@ -25,30 +30,32 @@ def seeds_fail(words: str, troubles=(), faults=EVERY_FAULT) -> None:
         run_all()
 
 
-def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch):
+def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cluster, "hold", lambda self, run: None)
     seeds_fail("no slot is granted beyond its whole", faults=())
 
 
-def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):
+def test_a_sink_without_fencing_takes_stale_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fence, "is_stale", False)
     seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
 
 
-def test_a_sink_that_takes_writes_of_runs_that_were_lost_or_ended_by_force_is_caught(monkeypatch):
+def test_a_sink_that_takes_writes_of_runs_that_were_lost_or_ended_by_force_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Fence, "is_stale", property(lambda fence: fence.newest_token > fence.token))
     seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
 
 
-def test_a_successor_that_does_not_wait_for_uploads_is_caught(monkeypatch):
+def test_a_successor_that_does_not_wait_for_uploads_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Run, "is_settled", True)
     seeds_fail("no successor granted before its predecessor's checkpoints", faults=())
 
 
-def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch):
+def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = plan.plan
 
-    def cut_short(cluster, pools, **how):
+    def cut_short(cluster: Cluster, pools: Sequence[PoolName], **how: object) -> plan.Plan:
         planned = whole(cluster, pools)
         return replace(planned, grants=tuple(_less(grant) for grant in planned.grants))
 
@@ -56,10 +63,10 @@ def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch):
     seeds_fail("gangs whole", faults=())
 
 
-def test_a_request_whose_end_is_not_told_is_missed(monkeypatch):
+def test_a_request_whose_end_is_not_told_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     end = ends._end
 
-    def silently(cluster, run, *rest):
+    def silently(cluster: Cluster, run: Run, *rest: Any) -> None:
         end(cluster, run, *rest)
         cluster.changes.facts = cluster.changes.facts[:-1] if run.number == 1 else cluster.changes.facts
 
@@ -68,8 +75,10 @@ def test_a_request_whose_end_is_not_told_is_missed(monkeypatch):
         world(1).end(after_ms=10 * MINUTE_MS)
 
 
-def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeypatch):
-    def take_silent(self, now):
+def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def take_silent(self: Silence, now: float) -> list[WorkerId]:
         silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
         for worker in silent:
             del self._heard[worker]
@@ -80,12 +89,12 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeyp
     seeds_fail("no healthy run killed", troubles=[trouble], faults=())
 
 
-def test_turns_that_are_over_at_once_are_cut_short(monkeypatch):
-    made = seeing.stander_of
+def test_turns_that_are_over_at_once_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = standing.stander_of
     monkeypatch.setattr(seeing, "stander_of", lambda *told: made(*told)._replace(turn_ms=0))
     seeds_fail("no turn cut short", faults=())
 
 
-def _less(grant):
+def _less(grant: Grant) -> Grant:
     *others, (worker, slots) = grant.placement
     return grant._replace(placement=(*others, (worker, slots - 1))) if slots > 1 else grant

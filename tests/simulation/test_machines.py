@@ -9,9 +9,10 @@ import pytest
 from services.provisioner.core import plan, sizing
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.spec import PoolSpec
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import draining
 from services.scheduler.core.facts import WorkerEmptied
-from services.scheduler.core.worker import Drain
+from services.scheduler.core.worker import Drain, Worker
 from simulator.faults import Fault
 from simulator.provisioning.cloud import Manners
 from simulator.provisioning.provisioner import Provisioner
@@ -56,20 +57,20 @@ def goes_home(ended: World) -> None:
 
 
 @pytest.mark.parametrize("seed", range(examples(10, 100)))
-def test_all_work_ends_on_machines_that_come_and_go_whatever_fails(seed):
+def test_all_work_ends_on_machines_that_come_and_go_whatever_fails(seed: int) -> None:
     ended = world(seed, FAULTS, count=12, searches=1, rented=rented(seed))
     ended.end(after_ms=DAY_MS)
     goes_home(ended)
 
 
-def test_a_provisioner_that_dies_again_and_again_leaks_no_machine():
+def test_a_provisioner_that_dies_again_and_again_leaks_no_machine() -> None:
     for seed in range(400, 404):
         ended = world(seed, ["provisioner_died"], count=12, rented=rented(seed))
         ended.end(after_ms=DAY_MS)
         goes_home(ended)
 
 
-def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
+def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there() -> None:
     items = [
         Item(f"trial {at}", at * MINUTE_MS, PlainWork(10 * MINUTE_MS, 8), 8, 8, launch_ms=0, upload_ms=0)
         for at in (0, 12, 30)
@@ -88,14 +89,14 @@ def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
     assert provisioner.cost == pytest.approx(3.0 * sum(hours))
 
 
-def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch):
+def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sizing.plan_size
     monkeypatch.setattr(plan, "plan_size", lambda spec, *rest: whole(replace(spec, maximum=9), *rest))
     fails("never above the maximum")
 
 
-def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch):
-    def hastily(cluster, worker):
+def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hastily(cluster: Cluster, worker: Worker) -> None:
         if worker.drain is Drain.DRAINING:
             cluster.tell(WorkerEmptied(worker))
 

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from muster.config import load_config
+from services.searcher.core.entities import Trial
 from services.searcher.core.judging import Judging
 from services.searcher.core.methods.asha import Bracket
 from services.searcher.core.samplers import make_sampler
@@ -37,22 +39,22 @@ def submission(searcher: dict[str, object], learning: Learning, **resources: obj
 
 
 @pytest.mark.parametrize("seed", range(examples(10, 200)))
-def test_every_search_ends_as_its_rule_says_whatever_fails(seed):
+def test_every_search_ends_as_its_rule_says_whatever_fails(seed: int) -> None:
     world(seed, EVERY_FAULT, count=12, searches=2).end(after_ms=12 * HOURS_MS)
 
 
 @pytest.mark.parametrize("fault", ["searcher_died", "search_steered", "bus_down", "database_down"])
-def test_a_search_survives_one_thing_that_fails_again_and_again(fault):
+def test_a_search_survives_one_thing_that_fails_again_and_again(fault: Fault) -> None:
     for seed in (300, 301):
         world(seed, [fault], count=8, searches=2).end(after_ms=12 * HOURS_MS)
 
 
 @pytest.mark.parametrize("seed", range(600, 606))
-def test_searches_whose_trials_wait_for_each_other_or_are_copied_end_whatever_fails(seed):
+def test_searches_whose_trials_wait_for_each_other_or_are_copied_end_whatever_fails(seed: int) -> None:
     world(seed, EVERY_FAULT, count=12, searches=2, methods=("hyperband", "pbt")).end(after_ms=24 * HOURS_MS)
 
 
-def test_trials_of_a_random_search_run_two_at_a_time():
+def test_trials_of_a_random_search_run_two_at_a_time() -> None:
     random = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
     asked = submission(random, Learning(steps=10, step_ms=10_000))
     found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
@@ -61,7 +63,7 @@ def test_trials_of_a_random_search_run_two_at_a_time():
     assert found.slot_hours * 3600 == pytest.approx(400, abs=6)
 
 
-def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further():
+def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further() -> None:
     halving = {"name": "async_halving", "max_trials": 12, "max_concurrent_trials": 1, "num_rungs": 2}
     halving |= {"time_metric": "step", "max_time": 9, "divisor": 3}
     learning = Learning(steps=9, step_ms=10_000, first=1.0, best=0.1, worst=0.9)
@@ -79,7 +81,7 @@ def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further():
     assert found.took_s == pytest.approx(10 * steps, rel=0.1)
 
 
-def test_a_search_with_several_metrics_and_limits_is_simulated_to_its_end():
+def test_a_search_with_several_metrics_and_limits_is_simulated_to_its_end() -> None:
     aims = {"metric": None, "metrics": [{"name": "accuracy"}, {"name": "size"}], "limits": ["latency <= 20"]}
     halving = {
         "name": "async_halving",
@@ -93,7 +95,7 @@ def test_a_search_with_several_metrics_and_limits_is_simulated_to_its_end():
     assert (found.state, found.trials) == ("completed", 8)
 
 
-def test_hyperband_trains_what_its_brackets_say():
+def test_hyperband_trains_what_its_brackets_say() -> None:
     """17 trials in brackets of 9, 5 and 3: nine steps of one, of three, and of nine."""
     hyperband = {"name": "hyperband", "max_time": 9, "time_metric": "step", "max_concurrent_trials": 4}
     asked = submission(hyperband, Learning(steps=9, step_ms=10_000))
@@ -102,7 +104,7 @@ def test_hyperband_trains_what_its_brackets_say():
     assert found.steps == (9 + 3 * 2 + 6) + (5 * 3 + 6) + 3 * 9
 
 
-def test_a_population_trains_as_long_as_its_members_alone_and_comes_further():
+def test_a_population_trains_as_long_as_its_members_alone_and_comes_further() -> None:
     """Copies begin where the checkpoint of their source is: a member has sixty steps in all, and those between a checkpoint and a mark."""
     pbt = {"name": "pbt", "population_size": 6, "max_time": 60, "interval": 6, "time_metric": "step"}
     pbt |= {"max_concurrent_trials": 2}
@@ -117,10 +119,10 @@ def test_a_population_trains_as_long_as_its_members_alone_and_comes_further():
     shared, single = results
     assert shared.state == "completed" and shared.trials > 6
     assert single.steps == 360 and 300 <= shared.steps <= 420 and shared.stopped > 5
-    assert shared.best < single.best
+    assert shared.best is not None and single.best is not None and shared.best < single.best
 
 
-def test_searches_of_equal_seeds_are_equal_and_of_others_are_not():
+def test_searches_of_equal_seeds_are_equal_and_of_others_are_not() -> None:
     random = {"name": "random", "max_trials": 3, "max_concurrent_trials": 0}
     asked = submission(random, Learning(steps=5, noise=0.1, spread=0.3))
     digests = [
@@ -130,37 +132,37 @@ def test_searches_of_equal_seeds_are_equal_and_of_others_are_not():
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch):
+def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     insert = Bracket._insert
     monkeypatch.setattr(Bracket, "_insert", lambda self, rung, value: insert(self, rung, value) or True)
     searches_fail("closed trials agree with the rule")
 
 
-def test_a_search_without_a_limit_is_caught(monkeypatch):
+def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
     monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
     monkeypatch.setattr("services.searcher.core.search.places_of", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
 
-def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
+def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = Judging._judge
 
-    def eagerly(self, trial, result, reading):
+    def eagerly(self: Judging, trial: Trial, result: Any, reading: Any) -> None:
         judge(self, trial._replace(decide_at=trial.decide_at and 0.0), result, reading)
 
     monkeypatch.setattr(Judging, "_judge", eagerly)
     searches_fail("each verdict once")
 
 
-def test_a_search_that_judges_stale_validations_is_caught(monkeypatch):
+def test_a_search_that_judges_stale_validations_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     take = Judging.on_validation
     heedless = lambda self, result: take(self, replace(result, is_stale=False))  # noqa: E731
     monkeypatch.setattr(Judging, "on_validation", heedless)
     searches_fail("no stale validation judged", faults=["worker_cut_off"], first=21)
 
 
-def test_a_search_that_its_journal_does_not_repeat_is_caught(monkeypatch):
+def test_a_search_that_its_journal_does_not_repeat_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = iter(range(10_000))
     monkeypatch.setattr(Stream, "seed", lambda self: next(drawn))
     searches_fail("a journal repeats its search")

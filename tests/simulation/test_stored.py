@@ -7,5 +7,5 @@ from tests.simulation.worlds import MINUTE_MS, begun
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_what_once_broke_an_invariant_holds(name):
+def test_what_once_broke_an_invariant_holds(name: str) -> None:
     begun(WORLDS[name].setup, WORLDS[name].troubles).end(6 * 60 * MINUTE_MS)

@@ -198,7 +198,7 @@ def _submission(chance: Random, number: int, methods: Sequence[str]) -> Submissi
         "hyperband": {**places, **timed, "divisor": divisor, "min_time": max_time // 6},
         "pbt": {**places, **timed, "population_size": 2 + many["max_trials"] // 3, "interval": max_time // 4},
         "single": {},
-        "random": many,
+        "random": {**many},
         "async_halving": {**many, **halving, "num_rungs": chance.choice([1, 2, 3])},
         "adaptive_asha": {
             **many,

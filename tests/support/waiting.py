@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import time
 from collections.abc import Awaitable, Callable
 
 from nats.js.errors import NotFoundError
@@ -19,9 +18,10 @@ async def eventually(claim: Claim, timeout_s: float = PATIENCE_S, every_s: float
     A claim about something that is not there yet (IndexError, KeyError, a message not yet in its stream) does not
     hold yet.
     """
-    end = time.monotonic() + timeout_s
+    now_s = asyncio.get_running_loop().time
+    end_s = now_s() + timeout_s
     while not await _holds(claim):
-        if time.monotonic() > end:
+        if now_s() > end_s:
             raise AssertionError(
                 f"{getattr(claim, '__qualname__', claim)} did not hold within {timeout_s:g} s"
             )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,7 +20,6 @@ from services.gateway.operations.render_experiments import render_experiment_det
 from services.gateway.store import experiments as store
 from services.gateway.store.events import was_told
 from services.gateway.store.policies import load_held, read_policies
-from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.base import Event
 from shared.messages.queue import EditExperiment
@@ -69,7 +69,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
 
     def answered(told: Event) -> Any:
         """The experiment as it was found, with what the scheduler made of its part."""
-        return Found({**vars(row), "rank": told.model_dump(mode="json")})
+        return SimpleNamespace(**{**row._mapping, "rank": told.model_dump(mode="json")})
 
     call.note(before=before)
     await send(call, command)

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -35,7 +36,6 @@ from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import submissions as store
 from shared import telemetry
 from shared.bus import Unit
-from shared.driver import Found
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted
 from shared.messages.files import GetUploadUrl
@@ -96,8 +96,8 @@ async def _submit(
         await check_open(unit, begun.most)
         number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
-        answer = render_experiment_detail(Found(values))
-        await store.insert(unit.connection, values)
+        answer = render_experiment_detail(SimpleNamespace(**values))
+        await store.insert_experiment(unit.connection, values)
         await remember(call, unit.connection, answer)
         call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))

@@ -5,15 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import DateTime, Row, Text, cast, func, select
+from sqlalchemy import DateTime, Row, Text, Uuid, cast, column, delete, func, insert, literal, select
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.audit import Anchor
-from services.gateway.store.audit_tables import audit
-from shared.driver import Driver
+from services.gateway.store.audit_tables import audit, audit_waiting
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 from shared.ids import TenantId
+from shared.statements import rows_given
 
 Sealed = tuple[int, str, bytes]
 RECORDS = Cells(
@@ -29,39 +30,48 @@ RECORDS = Cells(
 
 async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
     """Under a tenant's role: records of that tenant only."""
-    await Driver.of(connection).run(_APPEND, list(tenants), list(records))
+    given = rows_given([audit_waiting.c.tenant, column("record", Text)], zip(tenants, records, strict=True))
+    rows = select(given.c.tenant, cast(given.c.record, JSON))
+    await connection.execute(insert(audit_waiting).from_select(["tenant", "record"], rows))
 
 
 async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
     """Whose records wait to be sealed."""
-    rows = await Driver.of(connection).fetch("SELECT DISTINCT tenant FROM gateway.audit_waiting")
-    return [TenantId(row["tenant"]) for row in rows]
+    return list(map(TenantId, await connection.scalars(select(audit_waiting.c.tenant).distinct())))
 
 
 async def try_turn(connection: AsyncConnection, tenant: UUID) -> bool:
     """Until the transaction ends nobody else seals this tenant's records; False where somebody does."""
-    sql = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken"
-    return bool((await Driver.of(connection).fetch(sql, f"muster:audit:{tenant}"))[0]["taken"])
+    key = func.hashtextextended(f"muster:audit:{tenant}", 0)
+    return bool(await connection.scalar(select(func.pg_try_advisory_xact_lock(key))))
 
 
 async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) -> list[str]:
     """Takes records away from those that wait, in the order in which they came."""
-    rows = await Driver.of(connection).fetch(_TAKE, tenant, limit)
-    return [row["record"] for row in sorted(rows, key=lambda row: row["position"])]
+    waiting = audit_waiting.alias("waiting")
+    first = select(waiting.c.position).where(waiting.c.tenant == tenant).order_by(waiting.c.position)
+    take = delete(audit_waiting).where(audit_waiting.c.position.in_(first.limit(limit)))
+    text = cast(audit_waiting.c.record, Text).label("record")
+    rows = (await connection.execute(take.returning(audit_waiting.c.position, text))).all()
+    return [row.record for row in sorted(rows, key=lambda row: row.position)]
 
 
 async def insert_sealed(
     connection: AsyncConnection, tenant: UUID, now: datetime, sealed: Sequence[Sealed]
 ) -> None:
     """Fails where a sequence is taken already."""
-    sequences, texts, hashes = zip(*sealed, strict=True)
-    await Driver.of(connection).fetch(_INSERT, tenant, now, list(sequences), list(texts), list(hashes))
+    given = rows_given([audit.c.sequence, column("record", Text), audit.c.hash], sealed)
+    constants = literal(tenant, Uuid), literal(now, DateTime(timezone=True))
+    rows = select(given.c.sequence, cast(given.c.record, JSON), given.c.hash, *constants)
+    names = ("sequence", "record", "hash", "tenant", "sealed_at")
+    await connection.execute(insert(audit).from_select(names, rows))
 
 
 async def load_head(connection: AsyncConnection, tenant: UUID) -> Anchor:
     """The last sealed record's sequence and hash."""
-    rows = await Driver.of(connection).fetch(_HEAD, tenant)
-    return Anchor(rows[0]["sequence"], bytes(rows[0]["hash"])) if rows else Anchor()
+    query = select(audit.c.sequence, audit.c.hash).where(audit.c.tenant == tenant)
+    last = (await connection.execute(query.order_by(audit.c.sequence.desc()).limit(1))).one_or_none()
+    return Anchor(last.sequence, bytes(last.hash)) if last is not None else Anchor()
 
 
 async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) -> bytes | None:
@@ -118,20 +128,3 @@ async def load_records(
 
 def _as_stored(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-_APPEND = (
-    "INSERT INTO gateway.audit_waiting (tenant, record)"
-    " SELECT tenant, record::json FROM unnest($1::uuid[], $2::text[]) AS given (tenant, record)"
-)
-_TAKE = """
-DELETE FROM gateway.audit_waiting WHERE position IN (
-    SELECT position FROM gateway.audit_waiting WHERE tenant = $1 ORDER BY position LIMIT $2)
-RETURNING position, record::text AS record
-"""
-_HEAD = "SELECT sequence, hash FROM gateway.audit WHERE tenant = $1 ORDER BY sequence DESC LIMIT 1"
-_INSERT = """
-INSERT INTO gateway.audit (tenant, sequence, record, hash, sealed_at)
-SELECT $1, sequence, record::json, hash, $2
-FROM unnest($3::bigint[], $4::text[], $5::bytea[]) AS given (sequence, record, hash)
-"""

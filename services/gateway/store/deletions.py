@@ -5,23 +5,22 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Text, and_, cast, delete, func, insert, or_, select, text, update
+from sqlalchemy import Row, Text, Uuid, and_, cast, delete, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.access_tables import binding, tenant
+from services.gateway.store.access_tables import account, binding, membership, team, tenant, token
 from services.gateway.store.deletion_tables import deletion
 from services.gateway.store.policy_tables import policy, template
 from services.gateway.store.quota_tables import quota
-from services.gateway.store.tables import experiment, limits, model, model_version
+from services.gateway.store.sign_in_tables import identity, password, session
+from services.gateway.store.tables import event, experiment, limits, model, model_version, run, trial
 from services.gateway.store.webhook_tables import webhook
 from shared.deleting import Rows, outbox_of, rows_of
 from shared.ids import derived_id
 
 AT_ONCE = 200
 _OPEN = deletion.c.ended_at.is_(None)
-_TRIALS = "SELECT id FROM gateway.trial WHERE experiment = $1"
-_MODELS = "SELECT id FROM gateway.model WHERE tenant = $1 AND workspace = $2"
-_ACCESS = ("session", "password", "identity", "token", "binding", "membership", "team", "account")
+_ACCESS = (session, password, identity, token, binding, membership, team, account)
 """Ways in, and who comes by them."""
 
 
@@ -72,9 +71,7 @@ async def mark_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
     """Hides a tenant, and takes every way in that its people have."""
     await connection.execute(update(tenant).where(tenant.c.id == tenant_id).values(deleting=True))
     for table in _ACCESS:
-        await connection.execute(
-            text(f"DELETE FROM gateway.{table} WHERE tenant = :tenant"), {"tenant": tenant_id}
-        )
+        await connection.execute(delete(table).where(table.c.tenant == tenant_id))
 
 
 async def load_registered(
@@ -175,18 +172,18 @@ async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> 
 def rows_with(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[Rows]:
     """The gateway's own rows that go with an experiment or a workspace."""
     if scope == "experiment":
+        trials = select(trial.c.id).where(trial.c.experiment == target)
         return (
-            rows_of("gateway.run", f"trial IN ({_TRIALS})", target),
-            rows_of("gateway.trial", "experiment = $1", target),
-            rows_of("gateway.event", "tenant = $1 AND experiment = $2", tenant_id, target),
-            *outbox_of("gateway", ["submission"], "SELECT $1::uuid", target),
+            rows_of(run, run.c.trial.in_(trials)),
+            rows_of(trial, trial.c.experiment == target),
+            rows_of(event, and_(event.c.tenant == tenant_id, event.c.experiment == target)),
+            *outbox_of("gateway", ["submission"], select(literal(target, Uuid))),
         )
-    given = tenant_id, name
-    places = ("binding", "policy", "template", "quota", "limits", "webhook")
+    models = select(model.c.id).where(model.c.tenant == tenant_id, model.c.workspace == name)
     return (
-        rows_of("gateway.model_version", f"model IN ({_MODELS})", *given),
+        rows_of(model_version, model_version.c.model.in_(models)),
         *(
-            rows_of(f"gateway.{table}", "tenant = $1 AND workspace = $2", *given)
-            for table in ("model", *places)
+            rows_of(table, and_(table.c.tenant == tenant_id, table.c.workspace == name))
+            for table in (model, binding, policy, template, quota, limits, webhook)
         ),
     )

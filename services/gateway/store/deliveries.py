@@ -5,17 +5,19 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Text, and_, delete, insert, literal, or_, select, update
+from sqlalchemy import Row, Text, and_, delete, insert, literal, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.webhooks import PREFIX, Attempt, Outcome
 from services.gateway.store.webhook_tables import delivery, webhook
-from shared.driver import Driver, Row as Taken
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
 DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
 """What of a delivery a list can go by."""
+_WAITING = literal("waiting", literal_execute=True)
+"""In the statement's text: an index of deliveries that wait is found by it."""
+_IS_SENT = and_(delivery.c.state == _WAITING, or_(webhook.c.enabled, delivery.c.is_test))
 
 
 async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -29,20 +31,49 @@ async def find_waiting(
     connection: AsyncConnection, now: datetime
 ) -> tuple[list[tuple[UUID, UUID]], datetime | None]:
     """Webhooks for which something is due, each with its tenant, the longest waiting first; and when the next is due. Under the system role."""
-    rows = await Driver.of(connection).fetch(_WAITING)
-    due = [(row["id"], row["tenant"]) for row in rows if row["due_at"] <= now]
-    return due, rows[len(due)]["due_at"] if len(rows) > len(due) else None
+    first = (
+        select(delivery.c.due_at)
+        .where(delivery.c.webhook == webhook.c.id, _IS_SENT)
+        .order_by(delivery.c.due_at)
+        .limit(1)
+        .lateral("first")
+    )
+    query = select(webhook.c.id, webhook.c.tenant, first.c.due_at).join(first, true())
+    rows = (await connection.execute(query.order_by(first.c.due_at))).all()
+    due = [(row.id, row.tenant) for row in rows if row.due_at <= now]
+    return due, rows[len(due)].due_at if len(rows) > len(due) else None
 
 
 async def take(
     connection: AsyncConnection, webhook_id: UUID, now: datetime, lease: timedelta, limit: int
-) -> Sequence[Taken]:
+) -> Sequence[Row[Any]]:
     """Takes what is due for a webhook, with all that sending needs; no other replica takes it before the lease is over."""
-    return await Driver.of(connection).fetch(_TAKE, webhook_id, now, now + lease, limit)
+    due = (
+        select(delivery.c.id)
+        .join(webhook, webhook.c.id == delivery.c.webhook)
+        .where(delivery.c.webhook == webhook_id, delivery.c.due_at <= now, _IS_SENT)
+        .order_by(delivery.c.due_at, delivery.c.position)
+        .limit(limit)
+        .with_for_update(of=delivery, skip_locked=True)
+        .cte("due")
+    )
+    here = delivery.c
+    statement = (
+        update(delivery)
+        .where(here.id == due.c.id, webhook.c.id == here.webhook)
+        .values(attempts=here.attempts + 1, due_at=now + lease)
+        .returning(
+            *(here.id, here.webhook, here.tenant, here.event, here.is_test),
+            *(here.attempts, here.attempts_before, here.began_at),
+            *(webhook.c.url, webhook.c.form, webhook.c.secret),
+            *(webhook.c.previous_secret, webhook.c.previous_until),
+        )
+    )
+    return (await connection.execute(statement)).all()
 
 
 async def save_outcome(
-    connection: AsyncConnection, taken: Taken, attempt: Attempt, outcome: Outcome, now: datetime
+    connection: AsyncConnection, taken: Row[Any], attempt: Attempt, outcome: Outcome, now: datetime
 ) -> bool:
     """False where the delivery was taken again meanwhile, or is gone: what that attempt says counts."""
     values = {
@@ -54,8 +85,8 @@ async def save_outcome(
     if outcome.due_at is not None:
         values["due_at"] = outcome.due_at
     still = (
-        delivery.c.id == taken["id"],
-        delivery.c.attempts == taken["attempts"],
+        delivery.c.id == taken.id,
+        delivery.c.attempts == taken.attempts,
         delivery.c.state == "waiting",
     )
     return (await connection.execute(update(delivery).where(*still).values(**values))).rowcount > 0
@@ -99,23 +130,3 @@ async def sweep(
         and_(delivery.c.state == "delivered", delivery.c.created_at < now - delivered_kept),
     )
     await connection.execute(delete(delivery).where(old))
-
-
-_WAITING = """
-SELECT w.id, w.tenant, first.due_at FROM gateway.webhook w CROSS JOIN LATERAL (
-    SELECT due_at FROM gateway.delivery WHERE webhook = w.id AND state = 'waiting' AND (w.enabled OR is_test)
-    ORDER BY due_at LIMIT 1
-) first
-ORDER BY first.due_at
-"""
-_TAKE = """
-WITH due AS (
-    SELECT d.id FROM gateway.delivery d JOIN gateway.webhook w ON w.id = d.webhook
-    WHERE d.webhook = $1 AND d.state = 'waiting' AND d.due_at <= $2 AND (w.enabled OR d.is_test)
-    ORDER BY d.due_at, d.position LIMIT $4 FOR UPDATE OF d SKIP LOCKED
-)
-UPDATE gateway.delivery d SET attempts = d.attempts + 1, due_at = $3
-FROM due, gateway.webhook w WHERE d.id = due.id AND w.id = d.webhook
-RETURNING d.id, d.webhook, d.tenant, d.event, d.is_test, d.attempts, d.attempts_before, d.began_at,
-    w.url, w.form, w.secret, w.previous_secret, w.previous_until
-"""

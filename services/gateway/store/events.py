@@ -7,13 +7,36 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Row,
+    Text,
+    Uuid,
+    and_,
+    cast,
+    column,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSON, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, event, idempotency, operation
-from shared.driver import Driver, Found, text_of
+from services.gateway.store.webhook_tables import webhook
 from shared.messages.experiments import OperationRefused
+from shared.statements import rows_given
+
+_GIVEN = [
+    *(event.c.kind, event.c.change, event.c.entity, event.c.experiment, event.c.version),
+    column("resource", Text),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +62,8 @@ def feed_lock(tenant: UUID) -> str:
 
 async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
     """The same, within a transaction that has begun."""
-    await Driver.of(connection).run(feed_lock(tenant))
+    key = func.hashtextextended(f"muster:feed:{tenant}", 0)
+    await connection.execute(select(func.pg_advisory_xact_lock(key)))
 
 
 async def append_events(
@@ -49,20 +73,26 @@ async def append_events(
 
     Positions rise in the order of commits: the counter's row is held until then.
     """
-    rows = await Driver.of(connection).fetch(
-        _APPEND,
-        tenant,
-        now,
-        len(events),
-        [new.kind for new in events],
-        [new.change for new in events],
-        [new.entity for new in events],
-        [new.experiment for new in events],
-        [new.version for new in events],
-        [new.resource for new in events],
+    before = (
+        upsert(counter)
+        .values(tenant=tenant, experiments=0, events=len(events))
+        .on_conflict_do_update(index_elements=["tenant"], set_={"events": counter.c.events + len(events)})
+        .returning((counter.c.events - len(events)).label("last"))
+        .cte("before")
     )
-    last = rows[-1]
-    return last["position"], last["is_heard"]
+    given = rows_given(_GIVEN, [[getattr(new, one.name) for one in _GIVEN] for new in events], "place")
+    rows = select(
+        literal(tenant, Uuid),
+        before.c.last + given.c.place,
+        literal(now, DateTime(timezone=True)),
+        *(cast(given.c[one.name], event.c[one.name].type) for one in _GIVEN),
+    ).select_from(given.join(before, true()))
+    names = ("tenant", "position", "at", *(one.name for one in _GIVEN))
+    is_heard = exists().where(webhook.c.tenant == tenant, webhook.c.enabled)
+    append = insert(event).from_select(names, rows.order_by(given.c.place))
+    added = await connection.execute(append.returning(event.c.position, is_heard.label("is_heard")))
+    position, heard = added.all()[-1]
+    return position, heard
 
 
 async def load_events(
@@ -121,8 +151,8 @@ async def save_refusal(
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Found | None:
-    return await Driver.of(connection).find(_REFUSAL, operation_id)
+async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[Any] | None:
+    return (await connection.execute(select(operation).where(operation.c.id == operation_id))).one_or_none()
 
 
 async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
@@ -165,30 +195,19 @@ def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
 
 async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
     """Deletes events that are past their time, over all tenants, and writes down where each feed begins since."""
-    await Driver.of(connection).run(_SWEEP_FEEDS, now - kept)
+    swept = (
+        delete(event).where(event.c.at < now - kept).returning(event.c.tenant, event.c.position).cte("old")
+    )
+    last = (
+        select(swept.c.tenant, func.max(swept.c.position).label("position"))
+        .group_by(swept.c.tenant)
+        .subquery("last")
+    )
+    begins = func.greatest(counter.c.swept, last.c.position)
+    await connection.execute(update(counter).where(counter.c.tenant == last.c.tenant).values(swept=begins))
 
 
 async def sweep(connection: AsyncConnection, now: datetime, keys_kept: timedelta) -> None:
     """Deletes keys and refusals that are past their time, over all tenants."""
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
     await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))
-
-
-_REFUSAL = text_of(select(operation).where(operation.c.id == bindparam("id")))
-_SWEEP_FEEDS = """
-WITH old AS (DELETE FROM gateway.event WHERE at < $1 RETURNING tenant, position)
-UPDATE gateway.counter c SET swept = greatest(c.swept, o.last)
-FROM (SELECT tenant, max(position) AS last FROM old GROUP BY tenant) o WHERE c.tenant = o.tenant
-"""
-_APPEND = """
-WITH given AS (
-    INSERT INTO gateway.counter AS known (tenant, experiments, events) VALUES ($1, 0, $3)
-    ON CONFLICT (tenant) DO UPDATE SET events = known.events + $3 RETURNING events - $3 AS before
-)
-INSERT INTO gateway.event (tenant, position, at, kind, change, entity, experiment, version, resource)
-SELECT $1, given.before + e.place, $2, e.kind, e.change, e.entity, e.experiment, e.version, e.resource::json
-FROM given, unnest($4::text[], $5::text[], $6::uuid[], $7::uuid[], $8::bigint[], $9::text[])
-    WITH ORDINALITY AS e(kind, change, entity, experiment, version, resource, place)
-ORDER BY e.place
-RETURNING position, (SELECT EXISTS (SELECT FROM gateway.webhook WHERE tenant = $1 AND enabled)) AS is_heard
-"""

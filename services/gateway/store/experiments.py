@@ -3,21 +3,16 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    ARRAY,
     ColumnElement,
     DateTime,
     Double,
     Row,
     Select,
-    Uuid,
     and_,
-    any_,
-    bindparam,
     case,
     cast,
     false,
@@ -32,16 +27,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import experiment, run, trial
 from services.gateway.store.terms import find_candidates, is_newest_first, load_newest
-from shared.driver import Driver, Found, text_of
 from shared.expressions.fields import Field, Wanted
-from shared.expressions.sql import Cells, Part, condition, cut, load_part, part_of
+from shared.expressions.sql import Cells, Part, condition, load_part
 from shared.expressions.tree import Filter
+from shared.statements import among
 
-_BY_NUMBER = text_of(select(experiment).where(experiment.c.number == bindparam("number")))
-_BY_ID = text_of(select(experiment).where(experiment.c.id == bindparam("id")))
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
-_IDS = any_(bindparam("ids", type_=ARRAY(Uuid)))
-_BY_IDS = text_of(select(*_LISTED).where(experiment.c.id == _IDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +103,26 @@ RUNS = Cells(
 """What of a run a list can go by."""
 
 
-async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Found | None:
-    """By its number or id; None when the tenant has no such. Hot: one text each, run beneath SQLAlchemy."""
-    one = _BY_NUMBER if isinstance(reference, int) else _BY_ID
-    return await Driver.of(connection).find(one, reference)
+async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
+    """By its number or id; None when the tenant has no such."""
+    column = experiment.c.number if isinstance(reference, int) else experiment.c.id
+    return (await connection.execute(select(experiment).where(column == reference))).one_or_none()
 
 
 async def load_names(
     connection: AsyncConnection, experiments: Collection[UUID]
 ) -> dict[UUID, tuple[int, str]]:
     """Number and name of each that there is, by its id."""
-    wanted = experiment.c.id == any_(bindparam("ids", list(experiments), type_=ARRAY(Uuid)))
     query = select(experiment.c.id, experiment.c.number, experiment.c.name)
-    return {row.id: (row.number, row.name) for row in await connection.execute(query.where(wanted))}
+    found = await connection.execute(query.where(among(experiment.c.id, experiments)))
+    return {row.id: (row.number, row.name) for row in found}
 
 
 async def load_labels(connection: AsyncConnection, experiments: Collection[UUID]) -> dict[UUID, list[str]]:
     """The labels of each that there is, by its id."""
-    wanted = experiment.c.id == any_(bindparam("ids", list(experiments), type_=ARRAY(Uuid)))
     query = select(experiment.c.id, experiment.c.labels)
-    return {row.id: row.labels for row in await connection.execute(query.where(wanted))}
+    found = await connection.execute(query.where(among(experiment.c.id, experiments)))
+    return {row.id: row.labels for row in found}
 
 
 async def load_known_numbers(connection: AsyncConnection, numbers: Collection[int]) -> set[int]:
@@ -155,10 +146,8 @@ async def load_listed(
     wanted: Wanted,
 ) -> Part:
     """The experiments that a list shows, without their configs."""
-    if is_newest_first(wanted) and not (states or labels or name_contains or wanted.filter or wanted.after):
-        page = await Driver.of(connection).fetch(_first_page(archived, wanted))
-        return cut([Found(row) for row in page], wanted)
-    query = _all_of(archived)
+    query: Select[Any] = select(*_LISTED)
+    query = query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if states:
         query = query.where(experiment.c.state.in_(states))
     if labels:
@@ -176,17 +165,6 @@ async def load_listed(
     return await load_part(connection, query, EXPERIMENTS, wanted)
 
 
-def _all_of(archived: bool) -> Select[Any]:
-    query: Select[Any] = select(*_LISTED)
-    return query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
-
-
-@lru_cache(maxsize=256)
-def _first_page(archived: bool, wanted: Wanted) -> str:
-    """The page that most who list ask for, as one text: nothing of a user's stands in it."""
-    return text_of(part_of(_all_of(archived), EXPERIMENTS, wanted), is_whole=True)
-
-
 async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archived: bool) -> Sequence[UUID]:
     """The ids of all that meet a filter, newest first."""
     query = select(experiment.c.id).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
@@ -195,9 +173,12 @@ async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archi
     return (await connection.execute(query.order_by(experiment.c.number.desc()))).scalars().all()
 
 
-async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Found]:
+async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Row[Any]]:
     """As they are listed, in no order."""
-    return [Found(row) for row in await Driver.of(connection).fetch(_BY_IDS, list(ids))]
+    found: Sequence[Row[Any]] = (
+        await connection.execute(select(*_LISTED).where(among(experiment.c.id, ids)))
+    ).all()
+    return found
 
 
 async def save_labels(connection: AsyncConnection, experiment_id: UUID, labels: Sequence[str]) -> None:

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select, text
+from sqlalchemy import Row, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import limits, storage_limit
-
-_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
 
 
 async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
@@ -49,7 +47,7 @@ async def load_storage_limit(connection: AsyncConnection, tenant: UUID) -> Row[A
 
 async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
     """Holds the tenant's limits until the end of the transaction: what is given of one guarantee is counted by one at a time."""
-    await connection.execute(_TURN, {"key": f"limits:{tenant}"})
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"limits:{tenant}", 0))))
 
 
 async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:

@@ -4,33 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, literal_column, select, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import Row, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import aggregate_order_by, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.policies import Policy
 from services.gateway.store.policy_tables import policy, template
 from services.gateway.store.tables import experiment
-from shared.driver import Driver, Found, text_of
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
 TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
 """What of a template a list can go by."""
-_BINDING = """
-SELECT workspace, invariant_config, max_slots, priority_limit FROM gateway.policy
-WHERE workspace IN ('', $1) ORDER BY workspace DESC
-"""
-"""Hot: each create asks for them."""
-_OF_EXPERIMENT: ColumnElement[Any] = literal_column(
-    "(SELECT json_agg(one ORDER BY one.workspace DESC) FROM gateway.policy one"
-    " WHERE one.workspace IN ('', gateway.experiment.workspace))"
-).label("policies")
-_HELD_BY_NUMBER = text_of(
-    select(experiment, _OF_EXPERIMENT).where(experiment.c.number == bindparam("number"))
+_held = policy.alias("held")
+_OF_EXPERIMENT = (
+    select(func.json_agg(aggregate_order_by(_held.table_valued(), _held.c.workspace.desc())))
+    .where(or_(_held.c.workspace == "", _held.c.workspace == experiment.c.workspace))
+    .scalar_subquery()
+    .label("policies")
 )
-_HELD_BY_ID = text_of(select(experiment, _OF_EXPERIMENT).where(experiment.c.id == bindparam("id")))
-"""Hot: each change asks for an experiment and the same of its workspace."""
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -42,18 +34,20 @@ async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] |
     return (await connection.execute(select(policy).where(policy.c.workspace == workspace))).one_or_none()
 
 
-async def load_held(connection: AsyncConnection, reference: int | UUID) -> Found | None:
+async def load_held(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
     """An experiment, by its number or id, with those that it is held to as `policies` (for `read_policies`; None without any)."""
-    one = _HELD_BY_NUMBER if isinstance(reference, int) else _HELD_BY_ID
-    return await Driver.of(connection).find(one, reference)
+    column = experiment.c.number if isinstance(reference, int) else experiment.c.id
+    query = select(experiment, _OF_EXPERIMENT).where(column == reference)
+    return (await connection.execute(query)).one_or_none()
 
 
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
-    return read_policies(await Driver.of(connection).fetch(_BINDING, workspace))
+    query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())
+    return read_policies(row._mapping for row in await connection.execute(query))
 
 
-def read_policies(rows: Iterable[Mapping[str, Any]]) -> tuple[Policy, ...]:
+def read_policies(rows: Iterable[Mapping[Any, Any]]) -> tuple[Policy, ...]:
     """From rows of theirs, in their order."""
     return tuple(
         Policy(row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"])

@@ -1,19 +1,23 @@
-"""What searcher and scheduler last said of experiments, trials and runs: one statement for whatever number of them, run beneath SQLAlchemy.
+"""What searcher and scheduler last said of experiments, trials and runs: one statement for whatever number of them.
 
 Whoever projects holds the tenant's lock of the feed (`events.feed_lock`), so that what a statement finds known is what its changes are compared with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
+from sqlalchemy import CTE, ColumnElement, Select, Table, Text, and_, cast, column, literal, select, update
+from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.versions import Applied, V, Versioned, newest_of, taken_over
-from shared.driver import Driver, Row
+from services.gateway.store.tables import experiment, run, trial
 from shared.messages.experiments import ExperimentChanged, TrialChanged
 from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunState
+from shared.statements import among, rows_given
 
 
 async def apply_experiments(
@@ -21,24 +25,15 @@ async def apply_experiments(
 ) -> list[Applied[ExperimentChanged]]:
     """Takes over what is newer than what is known; in the order of the batch. Of experiments that are not here nothing is."""
     newest = newest_of((one.experiment_id, one) for one in batch)
-    known = await Driver.of(connection).fetch(
-        _EXPERIMENTS,
-        list(newest),
-        [one.version for one in newest.values()],
-        [one.state for one in newest.values()],
-        [one.reason for one in newest.values()],
-        [one.progress for one in newest.values()],
-        [_json(one.best) for one in newest.values()],
-        [_json(one.trials) for one in newest.values()],
-        [one.priority for one in newest.values()],
-        [one.archived for one in newest.values()],
-        [one.final for one in newest.values()],
-        [one.started_at for one in newest.values()],
-        [one.ended_at for one in newest.values()],
-        [_json(one.terms) for one in newest.values()],
-        [_json(one.budget) for one in newest.values()],
+    names = ("version", "state", "reason", "progress", "best", "trials", "priority", "archived")
+    more = ("final", "started_at", "ended_at", "terms", "budget")
+    rows = [(id_, *(_plain(getattr(one, name)) for name in (*names, *more))) for id_, one in newest.items()]
+    write = _update(experiment, ("id", *names, *more), rows, version="version")
+    known = select(experiment.c.id, experiment.c.version, experiment.c.state)
+    known = known.where(among(experiment.c.id, newest)).add_cte(write)
+    return _of_here(
+        await _standing(connection, known), [(one.experiment_id, one.state, one) for one in batch]
     )
-    return _of_here(_standing(known), [(one.experiment_id, one.state, one) for one in batch])
 
 
 async def apply_ranks(
@@ -46,10 +41,11 @@ async def apply_ranks(
 ) -> list[Applied[RequestRanked]]:
     """The same of what experiments have in the queue."""
     newest = newest_of((one.experiment_id, one) for one in batch)
-    known = await Driver.of(connection).fetch(
-        _RANKS, list(newest), [one.version for one in newest.values()], _whole(newest.values())
-    )
-    return _of_here(_standing(known), [(one.experiment_id, "", one) for one in batch])
+    rows = [(id_, one.version, _whole(one)) for id_, one in newest.items()]
+    write = _update(experiment, ("id", "rank_version", "rank"), rows, version="rank_version")
+    known = select(experiment.c.id, experiment.c.rank_version, literal(""))
+    known = known.where(among(experiment.c.id, newest)).add_cte(write)
+    return _of_here(await _standing(connection, known), [(one.experiment_id, "", one) for one in batch])
 
 
 async def apply_trials(
@@ -57,18 +53,15 @@ async def apply_trials(
 ) -> list[Applied[TrialChanged]]:
     """The same of trials; one that is not known is made so."""
     newest = newest_of((one.trial_id, one) for one in batch)
-    known = await Driver.of(connection).fetch(
-        _TRIALS,
-        tenant,
-        list(newest),
-        [one.experiment_id for one in newest.values()],
-        [one.number for one in newest.values()],
-        [one.version for one in newest.values()],
-        [one.state for one in newest.values()],
-        [one.best.value if one.best else None for one in newest.values()],
-        _whole(newest.values()),
-    )
-    return list(taken_over(_standing(known), [(one.trial_id, one.state, one) for one in batch]))
+    fixed = ("tenant", "id", "experiment", "number")
+    rows = [
+        (tenant, id_, one.experiment_id, one.number, one.version, one.state, _best(one), _whole(one))
+        for id_, one in newest.items()
+    ]
+    write = _upsert(trial, fixed, ("version", "state", "best_value", "changed"), rows)
+    known = select(trial.c.id, trial.c.version, trial.c.state).where(among(trial.c.id, newest))
+    standing = await _standing(connection, known.add_cte(write))
+    return list(taken_over(standing, [(one.trial_id, one.state, one) for one in batch]))
 
 
 async def apply_runs(
@@ -76,17 +69,56 @@ async def apply_runs(
 ) -> list[Applied[RunState]]:
     """The same of runs, all of which are in `state` now."""
     newest = newest_of((one.run_id, one) for one in batch)
-    known = await Driver.of(connection).fetch(
-        _RUNS,
-        tenant,
-        list(newest),
-        [one.trial_id for one in newest.values()],
-        [one.number for one in newest.values()],
-        [one.version for one in newest.values()],
-        state,
-        _whole(newest.values()),
+    fixed = ("tenant", "id", "trial", "number")
+    rows = [
+        (tenant, id_, one.trial_id, one.number, one.version, state, _whole(one))
+        for id_, one in newest.items()
+    ]
+    write = _upsert(run, fixed, ("version", "state", "changed"), rows)
+    known = select(run.c.id, run.c.version, run.c.state).where(among(run.c.id, newest))
+    standing = await _standing(connection, known.add_cte(write))
+    return list(taken_over(standing, [(one.run_id, state, one) for one in batch]))
+
+
+def _update(table: Table, names: Sequence[str], rows: Iterable[Sequence[object]], version: str) -> CTE:
+    """Rows by their `id`, the newer of them written over what is known."""
+    given = _given(table, names, rows)
+    is_newer = and_(table.c.id == given["id"], table.c[version] < given[version])
+    values = {name: value for name, value in given.items() if name != "id"}
+    return update(table).where(is_newer).values(values).cte("written")
+
+
+def _upsert(
+    table: Table, fixed: Sequence[str], changing: Sequence[str], rows: Iterable[Sequence[object]]
+) -> CTE:
+    """The same, and those that are not known are made."""
+    given = _given(table, (*fixed, *changing), rows)
+    write = insert(table).from_select(list(given), select(*given.values()))
+    write = write.on_conflict_do_update(
+        index_elements=["id"],
+        set_={name: write.excluded[name] for name in changing},
+        where=table.c.version < write.excluded.version,
     )
-    return list(taken_over(_standing(known), [(one.run_id, state, one) for one in batch]))
+    return write.cte("written")
+
+
+def _given(
+    table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]
+) -> dict[str, ColumnElement[Any]]:
+    """The rows' columns by their names; what is JSON comes as text, which keeps the order of its keys."""
+    types = {name: table.c[name].type for name in names}
+    columns = [column(name, Text() if isinstance(one, JSON) else one) for name, one in types.items()]
+    given = rows_given(columns, rows)
+    return {
+        name: cast(given.c[name], one) if isinstance(one, JSON) else given.c[name]
+        for name, one in types.items()
+    }
+
+
+async def _standing(
+    connection: AsyncConnection, known: Select[UUID, int, str]
+) -> dict[UUID, tuple[int, str]]:
+    return {id_: (version, state) for id_, version, state in await connection.execute(known)}
 
 
 def _of_here(
@@ -95,58 +127,13 @@ def _of_here(
     return list(taken_over(standing, (one for one in told if one[0] in standing)))
 
 
-def _standing(known: Sequence[Row]) -> dict[UUID, tuple[int, str]]:
-    return {row["id"]: (row["version"], row["state"]) for row in known}
+def _plain(value: object) -> object:
+    return value.model_dump_json() if isinstance(value, BaseModel) else value
 
 
-def _json(part: BaseModel | None) -> str | None:
-    return part.model_dump_json() if part is not None else None
+def _best(changed: TrialChanged) -> float | None:
+    return changed.best.value if changed.best else None
 
 
-def _whole(messages: Iterable[Versioned]) -> list[str]:
-    return [message.to_bytes().decode() for message in messages]
-
-
-_EXPERIMENTS = """
-WITH written AS (
-    UPDATE gateway.experiment AS known SET version = given.version, state = given.state, reason = given.reason,
-        progress = given.progress, best = given.best::json, trials = given.trials::json, priority = given.priority,
-        archived = given.archived, final = given.final, started_at = given.started_at, ended_at = given.ended_at,
-        terms = given.terms::json, budget = given.budget::json
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::int[], $9::bool[],
-        $10::bool[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[])
-        AS given (id, version, state, reason, progress, best, trials, priority, archived, final, started_at, ended_at, terms, budget)
-    WHERE known.id = given.id AND known.version < given.version
-)
-SELECT id, version, state FROM gateway.experiment WHERE id = ANY($1)
-"""
-_RANKS = """
-WITH written AS (
-    UPDATE gateway.experiment AS known SET rank_version = given.version, rank = given.rank::json
-    FROM unnest($1::uuid[], $2::bigint[], $3::text[]) AS given (id, version, rank)
-    WHERE known.id = given.id AND known.rank_version < given.version
-)
-SELECT id, rank_version AS version, '' AS state FROM gateway.experiment WHERE id = ANY($1)
-"""
-_TRIALS = """
-WITH written AS (
-    INSERT INTO gateway.trial AS known (tenant, id, experiment, number, version, state, best_value, changed)
-    SELECT $1::uuid, id, experiment, number, version, state, best_value, changed::json
-    FROM unnest($2::uuid[], $3::uuid[], $4::int[], $5::bigint[], $6::text[], $7::float8[], $8::text[])
-        AS given (id, experiment, number, version, state, best_value, changed)
-    ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
-        best_value = excluded.best_value, changed = excluded.changed
-    WHERE known.version < excluded.version
-)
-SELECT id, version, state FROM gateway.trial WHERE id = ANY($2)
-"""
-_RUNS = """
-WITH written AS (
-    INSERT INTO gateway.run AS known (tenant, id, trial, number, version, state, changed)
-    SELECT $1::uuid, id, trial, number, version, $6::text, changed::json
-    FROM unnest($2::uuid[], $3::uuid[], $4::int[], $5::bigint[], $7::text[]) AS given (id, trial, number, version, changed)
-    ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state, changed = excluded.changed
-    WHERE known.version < excluded.version
-)
-SELECT id, version, state FROM gateway.run WHERE id = ANY($2)
-"""
+def _whole(message: Versioned) -> str:
+    return message.to_bytes().decode()

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, func, not_, or_, select, text
+from sqlalchemy import Row, func, not_, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.quota_tables import quota
 from services.gateway.store.tables import experiment
 
-_SEEN = text("SELECT current_setting('muster.experiments', true)")
-_SEE = text("SELECT set_config('muster.experiments', :places, true)")
+_SEEN = "muster.experiments"
+"""The setting that narrows what of the experiments the caller sees."""
 
 
 async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -37,13 +37,13 @@ async def load_rates(connection: AsyncConnection) -> dict[str, float]:
 
 async def count_open(connection: AsyncConnection, workspace: str | None = None) -> int:
     """How many of the tenant's experiments, or of a workspace's, are not over: also those that the caller does not see."""
-    places = (await connection.execute(_SEEN)).scalar_one()
+    places = await connection.scalar(select(func.current_setting(_SEEN, True)))
     query = select(func.count()).select_from(experiment).where(not_(experiment.c.final))
     if workspace is not None:
         query = query.where(experiment.c.workspace == workspace)
-    await connection.execute(_SEE, {"places": ""})
+    await connection.execute(select(func.set_config(_SEEN, "", True)))
     count: int = (await connection.execute(query)).scalar_one()
-    await connection.execute(_SEE, {"places": places or ""})
+    await connection.execute(select(func.set_config(_SEEN, places or "", True)))
     return count
 
 

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import DateTime, Row, bindparam, cast, select
+from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import code, instance
-from shared.driver import Driver, Found, text_of
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 from shared.messages.instances import InstanceChanged
 
-_CODE = text_of(select(code).where(code.c.sha256 == bindparam("sha256")))
-"""Its files too, for the check of an entrypoint."""
 _TOLD = instance.c.changed
 INSTANCES = Cells(
     instance,
@@ -52,8 +49,9 @@ async def load_instance(connection: AsyncConnection, id: UUID) -> Row[Any] | Non
     return (await connection.execute(select(instance).where(instance.c.id == id))).one_or_none()
 
 
-async def load_code(connection: AsyncConnection, sha256: str) -> Found | None:
-    return await Driver.of(connection).find(_CODE, sha256)
+async def load_code(connection: AsyncConnection, sha256: str) -> Row[Any] | None:
+    """With its files, which none but the check of an entrypoint reads: once for each, not once for each experiment."""
+    return (await connection.execute(select(code).where(code.c.sha256 == sha256))).one_or_none()
 
 
 async def save_code(

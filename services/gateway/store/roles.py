@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, or_, select, text, update
+from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -38,8 +38,9 @@ async def load_given_by(connection: AsyncConnection, tenant: UUID, binding_id: U
 
 async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
     """Until the transaction ends, others of the tenant wait here; what it has changed counts for them then."""
-    turn = text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
-    await connection.execute(turn, {"key": f"muster:access:{tenant}"})
+    await connection.execute(
+        select(func.pg_advisory_xact_lock(func.hashtextextended(f"muster:access:{tenant}", 0)))
+    )
 
 
 async def find_role(connection: AsyncConnection, name: str) -> Row[Any] | None:

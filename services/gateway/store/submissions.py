@@ -1,6 +1,6 @@
 """The submission of an experiment: its key, its number and what bounds it in one statement, its row in another.
 
-Hot: while it goes on, the tenant's counter is held, and everybody else of the tenant waits.
+While it goes on, the tenant's counter is held, and everybody else of the tenant waits.
 """
 
 from collections.abc import Mapping
@@ -9,31 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from sqlalchemy import Select, Text, Uuid, cast, exists, func, literal, select
+from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import experiment
-from shared.driver import Driver
-
-_COLUMNS = ", ".join(column.name for column in experiment.c)
-_BEGIN = """
-WITH claimed AS (
-    INSERT INTO gateway.idempotency (tenant, operation, key, fingerprint, entity, position, created_at)
-    SELECT $1::uuid, $3, $4, $5::bytea, $6::uuid, 0, $7::timestamptz WHERE $4::text IS NOT NULL
-    ON CONFLICT DO NOTHING RETURNING key
-), numbered AS (
-    INSERT INTO gateway.counter (tenant, experiments, events)
-    SELECT $1, 1, 0 WHERE $4 IS NULL OR EXISTS (SELECT FROM claimed)
-    ON CONFLICT (tenant) DO UPDATE SET experiments = gateway.counter.experiments + 1 RETURNING experiments
-)
-SELECT (SELECT experiments FROM numbered) AS number,
-    EXISTS (SELECT FROM gateway.deletion WHERE scope = 'workspace' AND name = $2 AND ended_at IS NULL) AS is_doomed,
-    (SELECT json_object_agg(workspace, max_experiments) FROM gateway.quota
-        WHERE workspace IN ('', $2) AND max_experiments IS NOT NULL)::text AS most
-"""
-_INSERT = (
-    f"INSERT INTO gateway.experiment ({_COLUMNS})"
-    f" SELECT {_COLUMNS} FROM json_populate_record(NULL::gateway.experiment, $1::json)"
-)
+from services.gateway.store.deletion_tables import deletion
+from services.gateway.store.quota_tables import quota
+from services.gateway.store.tables import counter, experiment, idempotency
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +38,53 @@ async def begin(
     Returns:
         None where the key was claimed before; nothing has changed then.
     """
-    given = claim or {}
-    names = ("operation", "key", "fingerprint", "entity", "created_at")
-    rows = await Driver.of(connection).fetch(_BEGIN, tenant, workspace, *(given.get(name) for name in names))
-    (row,) = rows
-    if row["number"] is None:
+    row = (await connection.execute(_begin(tenant, workspace, claim))).one()
+    if row.number is None:
         return None
-    return Begun(row["number"], row["is_doomed"], orjson.loads(row["most"]) if row["most"] else {})
+    return Begun(row.number, row.is_doomed, row.most or {})
 
 
-async def insert(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """Inserts the experiment's row."""
-    await Driver.of(connection).run(_INSERT, orjson.dumps(values, default=str).decode())
+async def insert_experiment(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    given = {
+        name: _as_json(value) if isinstance(experiment.c[name].type, JSON) else value
+        for name, value in values.items()
+        if value is not None
+    }
+    await connection.execute(insert(experiment).values(given))
+
+
+def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Select[Any]:
+    first = select(literal(tenant, Uuid), literal(1), literal(0))
+    if claim is not None:
+        names = ("operation", "key", "fingerprint", "entity", "created_at")
+        claimed = (
+            insert(idempotency)
+            .values(tenant=tenant, position=0, **{name: claim[name] for name in names})
+            .on_conflict_do_nothing()
+            .returning(idempotency.c.key)
+            .cte("claimed")
+        )
+        first = first.where(exists().select_from(claimed))
+    numbered = (
+        insert(counter)
+        .from_select(["tenant", "experiments", "events"], first)
+        .on_conflict_do_update(index_elements=["tenant"], set_={"experiments": counter.c.experiments + 1})
+        .returning(counter.c.experiments)
+        .cte("numbered")
+    )
+    is_doomed = exists().where(
+        deletion.c.scope == "workspace", deletion.c.name == workspace, deletion.c.ended_at.is_(None)
+    )
+    most = select(func.json_object_agg(quota.c.workspace, quota.c.max_experiments)).where(
+        quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
+    )
+    return select(
+        select(numbered.c.experiments).scalar_subquery().label("number"),
+        is_doomed.label("is_doomed"),
+        most.scalar_subquery().label("most"),
+    )
+
+
+def _as_json(value: object) -> Any:
+    """As text, which keeps the order of keys and takes what a config's author may write, such as dates."""
+    return cast(literal(orjson.dumps(value, default=str).decode(), Text), JSON)

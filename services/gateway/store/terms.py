@@ -7,15 +7,15 @@ table of their own and are found by equality (decision 0154). Neighbours: `term_
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Select, select, true
+from sqlalchemy import Integer, Select, Text, and_, column, false, func, literal, select, true, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import experiment
 from services.gateway.store.term_tables import experiment_term as known
-from shared.driver import Driver
 from shared.expressions.fields import Field, Wanted, read_position
 from shared.expressions.sql import Cells, Part, condition
 from shared.expressions.tree import All, Contains, Filter
+from shared.statements import rows_given
 
 LABEL, PIECE = "=", "~"
 _COUNTED = 400, 2000
@@ -25,21 +25,6 @@ _PIECES = 8
 
 _TOGETHER = 3
 """So many of the rarest words have to be an experiment's before it is looked at, which costs more than to find a word."""
-
-_RAREST = f"""
-SELECT asked.term, asked.is_beginning, (SELECT count(*) FROM (
-    SELECT FROM gateway.experiment_term AS known
-    WHERE known.term >= asked.term AND known.term < asked.term || asked.beyond LIMIT $3) AS few) AS held
-FROM (
-    SELECT '{LABEL}' || label AS term, false AS is_beginning, chr(1) AS beyond FROM unnest($1::text[]) AS label
-    UNION ALL (
-        SELECT DISTINCT '{PIECE}' || substr(lower(whole), place, 3), false, chr(1)
-        FROM unnest($2::text[]) AS whole, generate_series(1, length(lower(whole)) - 2) AS place LIMIT {_PIECES})
-    UNION ALL
-    SELECT '{PIECE}' || lower(whole), true, chr(1114111) FROM unnest($2::text[]) AS whole
-    WHERE length(lower(whole)) BETWEEN 1 AND 2
-) AS asked ORDER BY held LIMIT {_TOGETHER}
-"""
 
 
 async def find_candidates(
@@ -61,16 +46,17 @@ async def find_candidates(
     if not labels and not texts:
         return None
     for most in _COUNTED:
-        found = await Driver.of(connection).fetch(_RAREST, labels[:_PIECES], texts[:_PIECES], most)
+        rarest_of = _rarest(labels[:_PIECES], texts[:_PIECES], most)
+        found = (await connection.execute(rarest_of)).all()
         if not found:
             return None
-        if found[0]["held"] < most:
+        if found[0].held < most:
             break
     rarest, *others = found
-    if rarest["is_beginning"]:
-        return _beginning(rarest["term"])
-    rare = [row["term"] for row in others if row["held"] < most and not row["is_beginning"]]
-    return _having([rarest["term"], *rare])
+    if rarest.is_beginning:
+        return _beginning(rarest.term)
+    rare = [row.term for row in others if row.held < most and not row.is_beginning]
+    return _having([rarest.term, *rare])
 
 
 def is_newest_first(wanted: Wanted) -> bool:
@@ -94,6 +80,30 @@ async def load_newest(
     rows = (await connection.execute(walk.limit(wanted.limit + 1))).all()
     shown = rows[: wanted.limit]
     return Part(shown, None if len(rows) == len(shown) else [shown[-1].number])
+
+
+def _rarest(labels: Sequence[str], texts: Sequence[str], most: int) -> Select[Any]:
+    """The words of labels and texts that the fewest experiments have, with `held`, how many these are, counted up to `most`."""
+    label = rows_given([column("label", Text)], [(one,) for one in labels])
+    whole = rows_given([column("whole", Text)], [(one,) for one in texts])
+    small = func.lower(whole.c.whole, type_=Text)
+    places = func.generate_series(1, func.length(small) - 2).table_valued(column("place", Integer))
+    places = places.render_derived(name="places")
+    piece = literal(PIECE, Text) + func.substr(small, places.c.place, 3, type_=Text)
+    word_end, any_end = literal(chr(1), Text), literal(chr(0x10FFFF), Text)
+    of_labels = select(
+        (literal(LABEL, Text) + label.c.label).label("term"),
+        false().label("is_beginning"),
+        word_end.label("beyond"),
+    )
+    of_texts = select(piece, false(), word_end).select_from(whole.join(places, true()))
+    is_short = func.length(small).between(1, 2)
+    of_short = select(literal(PIECE, Text) + small, true(), any_end).where(is_short)
+    asked = union_all(of_labels, of_texts.distinct().limit(_PIECES), of_short).subquery("asked")
+    within = and_(known.c.term >= asked.c.term, known.c.term < asked.c.term + asked.c.beyond)
+    few = select(known.c.number).where(within).limit(most).correlate(asked).subquery("few")
+    held = select(func.count()).select_from(few).scalar_subquery().label("held")
+    return select(asked.c.term, asked.c.is_beginning, held).order_by(held).limit(_TOGETHER)
 
 
 def _contained(filter_: Filter[Field] | None) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from sqlalchemy import Row
 
 from services.gateway.core.forms import render_body
 from services.gateway.core.sealing import unseal
@@ -18,7 +19,6 @@ from services.gateway.webhooks.posting import Poster
 from shared.cancelling import see_ended
 from shared.clock import Clock
 from shared.db import Database
-from shared.driver import Row
 from shared.errors import Broken, MusterError
 from shared.loops import repeat
 from shared.telemetry import metrics
@@ -112,44 +112,44 @@ class Sender:
             _log.exception("a webhook's lane failed", webhook=str(webhook))
             await asyncio.sleep(_AGAIN_S)
 
-    async def _deliver(self, taken: Row) -> None:
+    async def _deliver(self, taken: Row[Any]) -> None:
         began_s = self._clock.monotonic()
         attempt = await self._attempt(taken)
         now = self._clock.now()
-        tried = taken["attempts"] - taken["attempts_before"]
+        tried = taken.attempts - taken.attempts_before
         outcome = outcome_of(
             attempt,
             tried,
-            taken["began_at"],
+            taken.began_at,
             now,
             self._patience,
             self._random.random(),
         )
-        if taken["is_test"] and outcome.state == "waiting":
+        if taken.is_test and outcome.state == "waiting":
             outcome = Outcome("dead")
         async with self._database.system() as connection:
             is_ours = await store.save_outcome(connection, taken, attempt, outcome, now)
             if is_ours and attempt.is_unwanted:
-                await store.disable_webhook(connection, taken["webhook"])
+                await store.disable_webhook(connection, taken.webhook)
         metrics.observe("gateway", "webhook", outcome.state, self._clock.monotonic() - began_s)
         if outcome.state != "delivered":
             _log.info(
-                "a webhook was not delivered", webhook=str(taken["webhook"]), delivery=str(taken["id"]),
+                "a webhook was not delivered", webhook=str(taken.webhook), delivery=str(taken.id),
                 attempt=tried, status=attempt.status, error=attempt.error, state=outcome.state,
             )  # fmt: skip
 
-    async def _attempt(self, taken: Row) -> Attempt:
+    async def _attempt(self, taken: Row[Any]) -> Attempt:
         now = self._clock.now()
-        context = taken["webhook"].bytes
-        sealed: list[Any] = [taken["secret"]]
-        if taken["previous_until"] is not None and taken["previous_until"] > now:
-            sealed.append(taken["previous_secret"])
+        context = taken.webhook.bytes
+        sealed: list[Any] = [taken.secret]
+        if taken.previous_until is not None and taken.previous_until > now:
+            sealed.append(taken.previous_secret)
         try:
-            url = unseal(self._key, context + b"url", taken["url"])
+            url = unseal(self._key, context + b"url", taken.url)
             secrets = [unseal(self._key, context + b"secret", one) for one in sealed]
         except Broken:
             return Attempt(error="address and secret cannot be read; set the address and rotate the secret")
-        media_type, body = render_body(taken["form"], taken["event"])
-        headers = sign(secrets, str(taken["id"]), int(now.timestamp()), body)
+        media_type, body = render_body(taken.form, taken.event)
+        headers = sign(secrets, str(taken.id), int(now.timestamp()), body)
         headers |= {"Content-Type": media_type, "User-Agent": "Muster-Webhooks/1"}
         return await self._poster.post(url, headers, body)

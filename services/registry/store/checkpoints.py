@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, Candidate, State, Trigger
-from services.registry.store.arrays import rows_given
 from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.expressions.fields import Position, Wanted
 from shared.expressions.sql import Cells, load_part, position_at
+from shared.statements import rows_given
 
 LISTED = Cells(
     checkpoints,

@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
 from services.registry.core.collect import Kept, Policy
-from services.registry.store.arrays import among
 from services.registry.store.tables import (
     checkpoint_files,
     checkpoints,
@@ -20,6 +19,7 @@ from services.registry.store.tables import (
     trials,
     validations,
 )
+from shared.statements import among
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,40 +5,39 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import case, delete, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, exists, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
-from services.registry.store.arrays import among
-from services.registry.store.report_tables import log_objects, media_packs
-from services.registry.store.storage_tables import litter
+from services.registry.store.report_tables import (
+    log_chunks,
+    log_heads,
+    log_objects,
+    media,
+    media_packs,
+    point_chunks,
+)
+from services.registry.store.storage_tables import litter, workspace_objects, workspace_storage
 from services.registry.store.tables import (
     checkpoint_files,
     checkpoints,
+    consumers,
     experiments,
+    marks,
     models,
     objects,
+    retention,
+    runs,
+    series,
     trials,
+    validations,
     versions,
 )
 from shared.deleting import Rows, outbox_of, rows_of
+from shared.statements import among
 
 AT_ONCE, LITTER_AT_ONCE = 500, 1000
-_TRIALS = "SELECT id FROM registry.trials WHERE experiment = $1"
-_CHECKPOINTS = "SELECT id FROM registry.checkpoints WHERE experiment = $1"
-# A place in a partitioned table is none in its parent: what such tables hold goes with what it belongs to, some at a time.
-_SERIES = """
-WITH few AS (SELECT id FROM registry.series WHERE {} = $1 LIMIT 200),
-    chunks AS (DELETE FROM registry.point_chunks c USING few WHERE c.series = few.id)
-DELETE FROM registry.series s USING few WHERE s.id = few.id
-"""
-_LINES = """
-DELETE FROM registry.log_chunks c USING (
-    SELECT h.trial FROM registry.log_heads h WHERE {} AND EXISTS (
-        SELECT FROM registry.log_chunks l WHERE l.trial = h.trial) LIMIT 50) few
-WHERE c.trial = few.trial
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,38 +155,37 @@ async def let_go_of_packs(connection: AsyncConnection, experiment: UUID) -> bool
 
 def experiment_rows(experiment: UUID) -> Sequence[Rows]:
     """An experiment's rows: marks first, so that a batch that is being stored is waited for and none comes after it."""
-    by_trial = f"trial IN ({_TRIALS})"
-    marks = "run IN (SELECT id FROM registry.runs WHERE experiment = $1)"
+    of_trials = select(trials.c.id).where(trials.c.experiment == experiment)
+    of_checkpoints = select(checkpoints.c.id).where(checkpoints.c.experiment == experiment)
+    of_runs = select(runs.c.id).where(runs.c.experiment == experiment)
     return (
-        rows_of("registry.marks", marks, experiment),
-        Rows(_SERIES.format("experiment"), (experiment,)),
-        rows_of("registry.validations", by_trial, experiment),
-        Rows(_LINES.format(f"h.{by_trial}"), (experiment,)),
-        rows_of("registry.log_heads", by_trial, experiment),
-        rows_of("registry.media", by_trial, experiment),
-        rows_of("registry.checkpoint_files", f"checkpoint IN ({_CHECKPOINTS})", experiment),
-        *outbox_of("registry", ["checkpoint"], _CHECKPOINTS, experiment),
-        rows_of("registry.checkpoints", "experiment = $1", experiment),
-        rows_of("registry.runs", "experiment = $1", experiment),
-        rows_of("registry.trials", "experiment = $1", experiment),
-        rows_of("registry.experiments", "id = $1", experiment),
+        rows_of(marks, marks.c.run.in_(of_runs)),
+        _series_of(series.c.experiment == experiment),
+        rows_of(validations, validations.c.trial.in_(of_trials)),
+        _lines_of(log_heads.c.trial.in_(of_trials)),
+        rows_of(log_heads, log_heads.c.trial.in_(of_trials)),
+        rows_of(media, media.c.trial.in_(of_trials)),
+        rows_of(checkpoint_files, checkpoint_files.c.checkpoint.in_(of_checkpoints)),
+        *outbox_of("registry", ["checkpoint"], of_checkpoints),
+        rows_of(checkpoints, checkpoints.c.experiment == experiment),
+        rows_of(runs, runs.c.experiment == experiment),
+        rows_of(trials, trials.c.experiment == experiment),
+        rows_of(experiments, experiments.c.id == experiment),
     )
 
 
 def workspace_rows(tenant: UUID, workspace: str) -> Sequence[Rows]:
     """What belongs to a workspace itself: its models, and its rules of retention."""
-    models = "SELECT id FROM registry.models WHERE tenant = $1 AND workspace = $2"
-    versions = f"SELECT id FROM registry.versions WHERE model IN ({models})"
-    given = tenant, workspace
+    of_models = select(models.c.id).where(models.c.tenant == tenant, models.c.workspace == workspace)
+    of_versions = select(versions.c.id).where(versions.c.model.in_(of_models))
     return (
-        rows_of("registry.consumers", f"version IN ({versions})", *given),
-        *outbox_of("registry", ["version"], versions, *given),
-        rows_of("registry.versions", f"model IN ({models})", *given),
-        *outbox_of("registry", ["model"], models, *given),
-        rows_of("registry.models", "tenant = $1 AND workspace = $2", *given),
+        rows_of(consumers, consumers.c.version.in_(of_versions)),
+        *outbox_of("registry", ["version"], of_versions),
+        rows_of(versions, versions.c.model.in_(of_models)),
+        *outbox_of("registry", ["model"], of_models),
         *(
-            rows_of(f"registry.{table}", "tenant = $1 AND workspace = $2", *given)
-            for table in ("retention", "workspace_storage", "workspace_objects")
+            rows_of(table, and_(table.c.tenant == tenant, table.c.workspace == workspace))
+            for table in (models, retention, workspace_storage, workspace_objects)
         ),
     )
 
@@ -195,7 +193,20 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[Rows]:
 def tenant_rows(tenant: UUID) -> Sequence[Rows]:
     """What lies in partitioned tables; `shared.deleting` knows all others."""
     return (
-        rows_of("registry.marks", "tenant = $1", tenant),
-        Rows(_SERIES.format("tenant"), (tenant,)),
-        Rows(_LINES.format("h.tenant = $1"), (tenant,)),
+        rows_of(marks, marks.c.tenant == tenant),
+        _series_of(series.c.tenant == tenant),
+        _lines_of(log_heads.c.tenant == tenant),
     )
+
+
+# A place in a partitioned table is none in its parent: what such tables hold goes with what it belongs to, some at a time.
+def _series_of(where: ColumnElement[bool]) -> Rows:
+    few = select(series.c.id).where(where).limit(200).cte("few")
+    chunks = delete(point_chunks).where(point_chunks.c.series == few.c.id).cte("chunks")
+    return delete(series).where(series.c.id == few.c.id).add_cte(chunks)
+
+
+def _lines_of(where: ColumnElement[bool]) -> Rows:
+    has_lines = exists().where(log_chunks.c.trial == log_heads.c.trial)
+    few = select(log_heads.c.trial).where(where, has_lines).limit(50).subquery("few")
+    return delete(log_chunks).where(log_chunks.c.trial == few.c.trial)

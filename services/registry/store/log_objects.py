@@ -37,10 +37,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.logs.grams import slice_of, slices_with
 from services.registry.core.logs.lines import Layout, Packed
 from services.registry.core.logs.matching import Matcher, Wanted
-from services.registry.store.arrays import among, rows_given
 from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
 from services.registry.store.retention import LOG_DAYS, with_rules
 from services.registry.store.tables import experiments, trials
+from shared.statements import among, rows_given
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.arrays import among
 from services.registry.store.report_tables import media, media_packs
 from services.registry.store.retention import METRIC_DAYS, with_rules
 from services.registry.store.tables import experiments, runs, trials
 from shared.messages.media import MediaItem
 from shared.messages.runs import AllocationFacts
+from shared.statements import among
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.stage import Staged
-from services.registry.store.arrays import among
 from services.registry.store.tables import consumers, models, versions
 from shared.messages.lineage import Lineage
 from shared.messages.models import PendingStage, Stage, StageChange
+from shared.statements import among
 
 
 @dataclass(frozen=True, slots=True)

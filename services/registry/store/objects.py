@@ -15,9 +15,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
-from services.registry.store.arrays import among
 from services.registry.store.manifests import File
 from services.registry.store.tables import checkpoint_files, checkpoints, objects
+from shared.statements import among
 
 Content = tuple[str, int]
 """SHA-256 in hex and size in bytes."""

@@ -21,10 +21,10 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.chunks import MOST_POINTS
-from services.registry.store.arrays import rows_given
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.retention import DETAIL_DAYS, METRIC_DAYS, with_rules
 from services.registry.store.tables import experiments, runs, series
+from shared.statements import rows_given
 
 POINTS_AT_ONCE = 500_000
 """Of one transaction: half a second of work, and some twenty megabytes in memory."""

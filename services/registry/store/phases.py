@@ -8,10 +8,10 @@ from sqlalchemy import func, literal, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.arrays import among
 from services.registry.store.checkpoints import OPEN
 from services.registry.store.tables import checkpoints, runs
 from shared.messages.phases import Phase, RunPhases
+from shared.statements import among
 
 MOST = 300
 """A run that has so many tells no more."""

@@ -20,10 +20,10 @@ from services.registry.core.following import MEASURED, Place, Reported
 from services.registry.core.steps import EVERY_STEP, Steps
 from services.registry.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
-from services.registry.store.arrays import among, rows_given
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import marks, runs, series
 from shared.driver import Driver, Row
+from shared.statements import among, rows_given
 
 Metric = tuple[str, str]
 """Group and name."""

@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, TableValuedAl
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.summary import Summary, merge, summarise_sorted
-from services.registry.store.arrays import among, rows_given
 from services.registry.store.series import Metric, Which, load_curves
 from services.registry.store.tables import runs, series
+from shared.statements import among, rows_given
 
 TRIALS_AT_ONCE = 50
 """So many trials' points are in memory where runs repeated steps."""

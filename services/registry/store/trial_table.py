@@ -29,12 +29,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.summary import Summary
 from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Search, Stat
 from services.registry.core.tables.filters import Filter, Order
-from services.registry.store.arrays import among, rows_given
 from services.registry.store.filtering import FACTS, Cells, Cursor, stat_of
 from services.registry.store.series import Metric as MetricKey
 from services.registry.store.summaries import load_repeated, load_summaries_of
 from services.registry.store.tables import runs, series, trials
 from shared.expressions.tree import columns_of
+from shared.statements import among, rows_given
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
-from services.registry.store.arrays import among, rows_given
 from services.registry.store.series import supersede_summaries
 from services.registry.store.tables import experiments, marks, runs, trials, validations
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
+from shared.statements import among, rows_given
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
 """The columns of an experiment's policy of collection."""

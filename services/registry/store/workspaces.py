@@ -13,11 +13,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
-from services.registry.store.arrays import among
 from services.registry.store.objects import Content
 from services.registry.store.storage import Stored
 from services.registry.store.storage_tables import workspace_objects, workspace_storage
 from services.registry.store.tables import checkpoint_files, checkpoints, experiments, objects
+from shared.statements import among
 
 MOST_SHOWN = 1_000
 

@@ -25,7 +25,6 @@ from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.db import Database
-from shared.driver import Driver
 from shared.errors import NotFound, Rejected
 from shared.ids import RunId
 from shared.messages.budgets import GetBudgets, SetBudget
@@ -128,7 +127,7 @@ class Queries:
     async def _stored_allocation(self, run: RunId) -> AllocationFacts:
         async with self.database.system() as connection:
             found = await load_allocation(connection, run)
-            if found is None and await is_deleted(Driver.of(connection), run):
+            if found is None and await is_deleted(connection, run):
                 raise Rejected(RUN_DELETED, f"run {run} is of an experiment that was deleted")
         if found is None:
             raise NotFound(f"run {run}")

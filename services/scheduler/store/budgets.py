@@ -2,36 +2,29 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import text
+from sqlalchemy import (
+    DateTime,
+    Numeric,
+    Select,
+    and_,
+    cast,
+    delete,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.shares import Path
 from services.scheduler.core.spending import Spending
+from services.scheduler.store.tables import budget, budget_told, holding
 from shared.ids import TenantId
 from shared.messages.budgets import Budget
-
-_SAVE = text(
-    "INSERT INTO scheduler.budget (tenant, workspace, per_month, preempts)"
-    " VALUES (:tenant, :workspace, :per_month, :preempts) ON CONFLICT (tenant, workspace)"
-    " DO UPDATE SET per_month = excluded.per_month, preempts = excluded.preempts"
-)
-_DELETE = text("DELETE FROM scheduler.budget WHERE tenant = :tenant AND workspace = :workspace")
-_SPENT = text(
-    "SELECT b.*, coalesce(sum(h.slots * h.price_per_slot_hour::numeric"
-    " * extract(epoch FROM least(coalesce(h.until, :now), :now) - greatest(h.since, :month))), 0) / 3600 AS spent,"
-    " coalesce(sum(h.slots * h.price_per_slot_hour::numeric) FILTER (WHERE h.until IS NULL), 0) AS per_hour"
-    " FROM scheduler.budget b LEFT JOIN scheduler.holding h ON h.tenant = b.tenant"
-    " AND (b.workspace = '' OR h.workspace = b.workspace) AND h.since < :now AND (h.until > :month OR h.until IS NULL)"
-    " GROUP BY b.tenant, b.workspace ORDER BY b.tenant, b.workspace"
-)
-
-_TELL = text(
-    "INSERT INTO scheduler.budget_told (tenant, workspace, month, per_month, percent)"
-    " VALUES (:tenant, :workspace, :month, :per_month, :percent) ON CONFLICT DO NOTHING"
-)
-_FORGET = text("DELETE FROM scheduler.budget_told WHERE month < :month")
 
 
 class Account(NamedTuple):
@@ -46,13 +39,16 @@ class Account(NamedTuple):
         return (self.tenant,) if self.workspace is None else (self.tenant, self.workspace)
 
 
-async def save_budget(connection: AsyncConnection, tenant: TenantId, budget: Budget) -> None:
+async def save_budget(connection: AsyncConnection, tenant: TenantId, given: Budget) -> None:
     """Puts it in the place of the one before; without an amount there is none any more."""
-    key = {"tenant": tenant, "workspace": budget.workspace or ""}
-    if budget.per_month is None:
-        await connection.execute(_DELETE, key)
-    else:
-        await connection.execute(_SAVE, {**key, "per_month": budget.per_month, "preempts": budget.preempts})
+    workspace = given.workspace or ""
+    if given.per_month is None:
+        here = (budget.c.tenant == tenant, budget.c.workspace == workspace)
+        await connection.execute(delete(budget).where(*here))
+        return
+    values = {"per_month": given.per_month, "preempts": given.preempts}
+    save = insert(budget).values(tenant=tenant, workspace=workspace, **values)
+    await connection.execute(save.on_conflict_do_update(index_elements=["tenant", "workspace"], set_=values))
 
 
 async def load_accounts(connection: AsyncConnection, month: datetime, now: datetime) -> list[Account]:
@@ -63,7 +59,7 @@ async def load_accounts(connection: AsyncConnection, month: datetime, now: datet
             row.workspace or None,
             Spending(row.per_month, float(row.spent), row.preempts, float(row.per_hour)),
         )
-        for row in await connection.execute(_SPENT, {"month": month, "now": now})
+        for row in await connection.execute(_spent(month, now))
     ]
 
 
@@ -76,14 +72,41 @@ async def take_untold(
     connection: AsyncConnection, accounts: Iterable[Account], month: datetime
 ) -> list[tuple[Account, int]]:
     """Whose budgets have come to which percent and were not told of it this month; from now on they were."""
-    await connection.execute(_FORGET, {"month": month})
+    await connection.execute(delete(budget_told).where(budget_told.c.month < month))
     found = []
     for one in accounts:
         for percent in one.spending.reached:
-            key = {"tenant": one.tenant, "workspace": one.workspace or "", "month": month}
-            told = await connection.execute(
-                _TELL, {**key, "per_month": one.spending.per_month, "percent": percent}
+            told = insert(budget_told).values(
+                tenant=one.tenant,
+                workspace=one.workspace or "",
+                month=month,
+                per_month=one.spending.per_month,
+                percent=percent,
             )
-            if told.rowcount:
+            if (await connection.execute(told.on_conflict_do_nothing())).rowcount:
                 found.append((one, percent))
     return found
+
+
+def _spent(month: datetime, now: datetime) -> Select[Any]:
+    """Each budget with what its holdings cost since the month began, and what those that last cost in an hour."""
+    held, at = holding.c, literal(now, DateTime(timezone=True))
+    rate = held.slots * cast(held.price_per_slot_hour, Numeric)
+    until = func.least(func.coalesce(held.until, at), at)
+    since = func.greatest(held.since, literal(month, DateTime(timezone=True)))
+    is_counted = (
+        held.tenant == budget.c.tenant,
+        or_(budget.c.workspace == "", held.workspace == budget.c.workspace),
+        held.since < now,
+        or_(held.until > month, held.until.is_(None)),
+    )
+    return (
+        select(
+            budget,
+            (func.coalesce(func.sum(rate * extract("epoch", until - since)), 0) / 3600).label("spent"),
+            func.coalesce(func.sum(rate).filter(held.until.is_(None)), 0).label("per_hour"),
+        )
+        .outerjoin(holding, and_(*is_counted))
+        .group_by(budget.c.tenant, budget.c.workspace)
+        .order_by(budget.c.tenant, budget.c.workspace)
+    )

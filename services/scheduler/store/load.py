@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import text
+from sqlalchemy import Double, Numeric, cast, exists, extract, func, or_, select
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.budgets import month_of, on_spending
@@ -22,43 +23,68 @@ from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
+from services.scheduler.store.tables import holding, run, trial, wanted, worker
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
 from services.scheduler.store.workers import load_worker_wishes
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.specs import TrialSpec
 
-# Also those that are removed and have not gone yet: their runs are still to be ended, and silence or the slow loop does it.
-_WORKERS = text("SELECT * FROM scheduler.worker WHERE liveness <> 'gone' ORDER BY worker")
-_AWAITED = "FROM scheduler.trial a JOIN scheduler.run b ON b.run = a.awaited_run WHERE b.settled < a.awaited_announced"
+_a, _b = trial.alias("a"), run.alias("b")
+_awaited = select(_a).join(_b, _b.c.run == _a.c.awaited_run).where(_b.c.settled < _a.c.awaited_announced)
 """Trials, closed ones too, whose last run has announced checkpoints that are not settled."""
-_TRIALS = text(
-    "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
-    f" WHERE t.state <> 'closed' OR t.trial IN (SELECT a.trial {_AWAITED}) OR w.request > t.request"
-    " ORDER BY t.place"
+# Also those that are removed and have not gone yet: their runs are still to be ended, and silence or the slow loop does it.
+_WORKERS = select(worker).where(worker.c.liveness != "gone").order_by(worker.c.worker)
+_TRIALS = (
+    select(trial, wanted.c.spec)
+    .join(wanted, wanted.c.trial == trial.c.trial)
+    .where(
+        or_(
+            trial.c.state != "closed",
+            trial.c.trial.in_(_awaited.with_only_columns(_a.c.trial)),
+            wanted.c.request > trial.c.request,
+        )
+    )
+    .order_by(trial.c.place)
 )
-_RUNS = text(
-    "SELECT r.*, coalesce(w.spec ->> 'workspace', 'Uncategorized') AS workspace, coalesce(w.spec ->> 'owner', '') AS owner"
-    " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.state <> 'ended' OR r.run IN"
-    f" (SELECT a.awaited_run {_AWAITED})"
-    " ORDER BY r.token"
+_RUNS = (
+    select(
+        run,
+        func.coalesce(wanted.c.spec["workspace"].astext, "Uncategorized").label("workspace"),
+        func.coalesce(wanted.c.spec["owner"].astext, "").label("owner"),
+    )
+    .join(wanted, wanted.c.trial == run.c.trial)
+    .where(or_(run.c.state != "ended", run.c.run.in_(_awaited.with_only_columns(_a.c.awaited_run))))
+    .order_by(run.c.token)
 )
-_NEW_WISHES = text(
-    "SELECT w.trial, w.tenant, w.experiment, w.version, w.request, w.wanted, w.decide_at, w.spec, w.traceparent"
-    " FROM scheduler.wanted w LEFT JOIN scheduler.trial t USING (trial)"
-    " WHERE t.trial IS NULL OR t.state <> 'closed' OR w.request > t.request ORDER BY w.stored_at, w.trial"
+_NEW_WISHES = (
+    select(wanted)
+    .outerjoin(trial, trial.c.trial == wanted.c.trial)
+    .where(or_(trial.c.trial.is_(None), trial.c.state != "closed", wanted.c.request > trial.c.request))
+    .order_by(wanted.c.stored_at, wanted.c.trial)
 )
-_HOLDINGS = text("SELECT * FROM scheduler.holding WHERE until IS NULL")
-_LENGTHS = text(
-    "SELECT pool, experiment, extract(epoch FROM ended_at - granted_at)::float8 * 1000 AS length_ms FROM"
-    " (SELECT * FROM scheduler.run WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 2000) lately"
-    " WHERE EXISTS (SELECT 1 FROM jsonb_array_elements(members) m WHERE (m ->> 'slots')::numeric > 0) ORDER BY ended_at"
+_HOLDINGS = select(holding).where(holding.c.until.is_(None))
+_LATELY = 2000
+_ended = (
+    select(run)
+    .where(run.c.ended_at.is_not(None))
+    .order_by(run.c.ended_at.desc())
+    .limit(_LATELY)
+    .subquery("ended")
+)
+_member = func.jsonb_array_elements(_ended.c.members, type_=JSONB).column_valued("member")
+_LENGTHS = (
+    select(
+        _ended.c.pool,
+        _ended.c.experiment,
+        (cast(extract("epoch", _ended.c.ended_at - _ended.c.granted_at), Double) * 1000).label("length_ms"),
+    )
+    .where(exists().where(cast(_member["slots"].astext, Numeric) > 0))
+    .order_by(_ended.c.ended_at)
 )
 """Of the newest ends, the oldest first."""
-_PAUSES = text(
-    "SELECT experiment, took FROM (SELECT * FROM scheduler.run WHERE took IS NOT NULL ORDER BY token DESC LIMIT 2000) lately"
-    " ORDER BY token"
-)
-_LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
+_paused = select(run).where(run.c.took.is_not(None)).order_by(run.c.token.desc()).limit(_LATELY).subquery()
+_PAUSES = select(_paused.c.experiment, _paused.c.took).order_by(_paused.c.token)
+_LAST_PLACE = select(func.coalesce(func.max(trial.c.place), 0))
 
 
 @dataclass(slots=True)

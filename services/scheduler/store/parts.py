@@ -1,16 +1,15 @@
 """An experiment's part in the queue, as people change it."""
 
-from sqlalchemy import text
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.scheduler.store.tables import part
 from shared.ids import ExperimentId
-
-_UNCAP = text(
-    "UPDATE scheduler.part SET max_slots = CASE WHEN :slots THEN NULL ELSE max_slots END,"
-    " max_trials = CASE WHEN :trials THEN NULL ELSE max_trials END WHERE experiment = :experiment"
-)
 
 
 async def lift_caps(connection: AsyncConnection, experiment: ExperimentId, slots: bool, trials: bool) -> None:
     """From now on the experiment may hold as many slots as it gets, or run as many trials."""
-    await connection.execute(_UNCAP, {"experiment": experiment, "slots": slots, "trials": trials})
+    lifted = {"max_slots": slots, "max_trials": trials}
+    values = {name: None for name, is_lifted in lifted.items() if is_lifted}
+    if values:
+        await connection.execute(update(part).where(part.c.experiment == experiment).values(values))

@@ -2,47 +2,60 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Double,
+    cast,
+    delete,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.shares import Path
+from services.scheduler.store.tables import holding
 from shared.ids import ExperimentId, PoolName, TenantId
+from shared.statements import ctid, listed
 
 _HALF_LIVES = 10
 """What was used longer ago counts less than a thousandth."""
 _BATCH = 2000
-_AVERAGES = text(
-    "SELECT tenant, workspace, owner, experiment, sum(CAST(slots AS double precision)"
-    " * (power(0.5, extract(epoch FROM :now - least(coalesce(until, :now), :now)) / :half_life_s)"
-    " - power(0.5, extract(epoch FROM :now - greatest(since, :oldest)) / :half_life_s))) AS average"
-    " FROM scheduler.holding WHERE pool = :pool AND (until > :oldest OR until IS NULL) AND since < :now"
-    " GROUP BY tenant, workspace, owner, experiment"
-)
-_DROP = text(
-    "DELETE FROM scheduler.holding WHERE ctid = ANY(ARRAY(SELECT ctid FROM scheduler.holding"
-    " WHERE until < :before ORDER BY until LIMIT :most FOR UPDATE SKIP LOCKED))"
-)
 
 
 async def load_averages(
     connection: AsyncConnection, pool: PoolName, half_life: timedelta, now: datetime
 ) -> Iterator[tuple[Path, float]]:
     """Each experiment's average of slots held up to now, an older time counting less: (ln 2 / h) ∫ held(t) 2^((t - now) / h) dt."""
-    times = {
-        "pool": pool,
-        "half_life_s": half_life.total_seconds(),
-        "oldest": now - _HALF_LIVES * half_life,
-        "now": now,
-    }
-    found = await connection.execute(_AVERAGES, times)
+    here, at = holding.c, literal(now, DateTime(timezone=True))
+    oldest = now - _HALF_LIVES * half_life
+    until = func.least(func.coalesce(here.until, at), at)
+    since = func.greatest(here.since, literal(oldest, DateTime(timezone=True)))
+    weight = _halved(at - until, half_life) - _halved(at - since, half_life)
+    path = (here.tenant, here.workspace, here.owner, here.experiment)
+    query = (
+        select(*path, func.sum(cast(here.slots, Double) * weight).label("average"))
+        .where(here.pool == pool, or_(here.until > oldest, here.until.is_(None)), here.since < now)
+        .group_by(*path)
+    )
     return (
         ((TenantId(row.tenant), row.workspace, row.owner, ExperimentId(row.experiment)), float(row.average))
-        for row in found
+        for row in await connection.execute(query)
     )
 
 
 async def drop_holdings(connection: AsyncConnection, before: datetime) -> bool:
     """Deletes the oldest of what ended before; True: there may be more."""
-    dropped = await connection.execute(_DROP, {"before": before, "most": _BATCH})
-    return dropped.rowcount == _BATCH
+    old = select(ctid).select_from(holding).where(holding.c.until < before).order_by(holding.c.until)
+    some = old.limit(_BATCH).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(holding).where(listed(some)))).rowcount == _BATCH
+
+
+def _halved(age: ColumnElement[Any], half_life: timedelta) -> ColumnElement[float]:
+    """What a slot held so long ago counts."""
+    return func.power(0.5, extract("epoch", age) / literal(half_life.total_seconds(), Double), type_=Double)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.placement.labels import labels_of
@@ -10,78 +11,61 @@ from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.shares import Path
 from services.scheduler.rulings.rules import ruled, rules_of
 from services.scheduler.store.rows import Row
+from services.scheduler.store.tables import pool, quota
 from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules
 
 _COLUMNS = {"preemption", "default_priority"}
 """Rules that have columns of their own: they were there first."""
 
-_SAVE_POOL = text(
-    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority, rules)"
-    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority, CAST(:rules AS jsonb))"
-    " ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, preemption = excluded.preemption,"
-    " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
-    " default_priority = excluded.default_priority, rules = excluded.rules WHERE NOT scheduler.pool.is_edited"
-)
-_ADD_POOL = text(
-    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority, rules)"
-    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority, CAST(:rules AS jsonb))"
-    " ON CONFLICT (name) DO NOTHING"
-)
-_EDIT_POOL = text(
-    "UPDATE scheduler.pool SET preemption = :preemption, default_priority = :default_priority,"
-    " rules = CAST(:rules AS jsonb), is_edited = true WHERE name = :name"
-)
-_POOLS = text("SELECT * FROM scheduler.pool ORDER BY name")
-_SAVE_QUOTA = text(
-    "INSERT INTO scheduler.quota AS q (pool, tenant, workspace, guaranteed, maximum, weight, version)"
-    " VALUES (:pool, :tenant, :workspace, :guaranteed, :maximum, :weight, :version)"
-    " ON CONFLICT (pool, tenant, workspace) DO UPDATE SET guaranteed = excluded.guaranteed,"
-    " maximum = excluded.maximum, weight = excluded.weight, version = excluded.version"
-    " WHERE q.version < excluded.version RETURNING pool"
-)
-_QUOTAS = text("SELECT * FROM scheduler.quota ORDER BY pool, tenant, workspace")
-
 
 async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
     """Keeps a pool's policy as settings give it, unless people have changed it; what its provider can bring it to is kept apart."""
-    await connection.execute(_SAVE_POOL, _pool_row(policy))
+    row = _pool_row(policy)
+    save = insert(pool).values(row)
+    changed = {name: save.excluded[name] for name in row if name != "name"}
+    await connection.execute(
+        save.on_conflict_do_update(index_elements=["name"], set_=changed, where=~pool.c.is_edited)
+    )
 
 
 async def add_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
     """Keeps a pool that nobody has told of yet; one that is known stays as it is."""
-    await connection.execute(_ADD_POOL, _pool_row(policy))
+    await connection.execute(insert(pool).values(_pool_row(policy)).on_conflict_do_nothing())
 
 
 async def edit_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
     """Keeps the rules that people gave a pool."""
     row = _pool_row(policy)
-    names = ("name", "preemption", "default_priority", "rules")
-    await connection.execute(_EDIT_POOL, {name: row[name] for name in names})
+    changed = {name: row[name] for name in ("preemption", "default_priority", "rules")}
+    await connection.execute(update(pool).where(pool.c.name == policy.name).values(**changed, is_edited=True))
 
 
 async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
-    return [_policy_of(row) for row in await connection.execute(_POOLS)]
+    return [_policy_of(row) for row in await connection.execute(select(pool).order_by(pool.c.name))]
 
 
 async def save_quota(
-    connection: AsyncConnection, pool: PoolName, path: Path, quota: Quota, version: int
+    connection: AsyncConnection, name: PoolName, path: Path, given: Quota, version: int
 ) -> bool:
     """Keeps what a tenant (or a workspace of one) may hold; False: a newer word stands."""
-    row = {
-        "pool": pool,
-        "tenant": path[0],
-        "workspace": path[1] if len(path) > 1 else "",
-        "guaranteed": quota.guaranteed,
-        "maximum": quota.maximum,
-        "weight": quota.weight,
+    workspace = path[1] if len(path) > 1 else ""
+    values = {
+        "guaranteed": given.guaranteed,
+        "maximum": given.maximum,
+        "weight": given.weight,
         "version": version,
     }
-    return (await connection.execute(_SAVE_QUOTA, row)).one_or_none() is not None
+    save = insert(quota).values(pool=name, tenant=path[0], workspace=workspace, **values)
+    save = save.on_conflict_do_update(
+        index_elements=["pool", "tenant", "workspace"], set_=values, where=quota.c.version < version
+    )
+    return (await connection.execute(save)).rowcount > 0
 
 
 async def load_quotas(connection: AsyncConnection) -> list[tuple[PoolName, Path, Quota]]:
-    found = await connection.execute(_QUOTAS)
+    query = select(quota).order_by(quota.c.pool, quota.c.tenant, quota.c.workspace)
+    found = await connection.execute(query)
     return [
         (
             PoolName(row.pool),
@@ -100,7 +84,7 @@ def _pool_row(policy: PoolPolicy) -> Row:
         "exclusive": policy.exclusive,
         "auxiliary_per_worker": policy.auxiliary_per_worker,
         "default_priority": policy.default_priority,
-        "rules": rules_of(policy).model_dump_json(exclude=_COLUMNS),
+        "rules": rules_of(policy).model_dump(mode="json", exclude=_COLUMNS),
     }
 
 

@@ -3,36 +3,33 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.reservations import Reservation
+from services.scheduler.store.tables import reservation
 from shared.ids import PoolName, TenantId
 from shared.messages.reservations import ReserveSlots
-
-_SAVE = text(
-    "INSERT INTO scheduler.reservation (reservation, pool, tenant, workspace, slots, begins_at, ends_at)"
-    " VALUES (:reservation, :pool, :tenant, :workspace, :slots, :begins_at, :ends_at) ON CONFLICT DO NOTHING"
-)
-_DELETE = text("DELETE FROM scheduler.reservation WHERE reservation = :reservation RETURNING reservation")
-_LOAD = text("SELECT * FROM scheduler.reservation WHERE ends_at > :now ORDER BY begins_at, reservation")
 
 
 async def save_reservation(connection: AsyncConnection, wish: ReserveSlots) -> None:
     row = wish.model_dump(include={"pool", "tenant", "slots", "begins_at", "ends_at"})
-    await connection.execute(
-        _SAVE, row | {"reservation": wish.reservation_id, "workspace": wish.workspace or ""}
-    )
+    row |= {"reservation": wish.reservation_id, "workspace": wish.workspace or ""}
+    await connection.execute(insert(reservation).values(row).on_conflict_do_nothing())
 
 
-async def delete_reservation(connection: AsyncConnection, reservation: UUID) -> bool:
+async def delete_reservation(connection: AsyncConnection, reservation_id: UUID) -> bool:
     """False: there is none."""
-    return (await connection.execute(_DELETE, {"reservation": reservation})).one_or_none() is not None
+    drop = delete(reservation).where(reservation.c.reservation == reservation_id)
+    return (await connection.execute(drop)).rowcount > 0
 
 
 async def load_reservations(connection: AsyncConnection, now: datetime) -> list[Reservation]:
     """Those that are not over."""
+    query = select(reservation).where(reservation.c.ends_at > now)
+    query = query.order_by(reservation.c.begins_at, reservation.c.reservation)
     return [
         Reservation(
             id=row.reservation,
@@ -42,5 +39,5 @@ async def load_reservations(connection: AsyncConnection, now: datetime) -> list[
             begin_ms=milliseconds(row.begins_at),
             end_ms=milliseconds(row.ends_at),
         )
-        for row in await connection.execute(_LOAD, {"now": now})
+        for row in await connection.execute(query)
     ]

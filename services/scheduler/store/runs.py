@@ -2,29 +2,29 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import text
+from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.store.rows import asked_of
+from services.scheduler.store.tables import run, trial, wanted
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts
 
-_ALLOCATION = text(
-    "SELECT r.*, w.spec ->> 'code_hash' AS code_hash, w.spec ->> 'start_checkpoint' AS start_checkpoint,"
-    " r.is_stale OR EXISTS (SELECT 1 FROM scheduler.run later WHERE later.trial = r.trial AND later.token > r.token)"
-    " AS is_behind, ARRAY(SELECT m ->> 'worker' FROM jsonb_array_elements(r.members) m)"
-    " || ARRAY(SELECT jsonb_array_elements_text(r.forming -> 'former')) AS workers"
-    " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.run = :run"
-)
-_CLOSED = text("SELECT 1 FROM scheduler.trial WHERE trial = :trial AND tenant = :tenant")
-
-_GIVEN_BACK = text(
-    "SELECT r.number, r.asked_because, r.asked_for, r.asked_slots, w.spec ->> 'experiment_number' AS experiment_number,"
-    " w.spec ->> 'trial_number' AS trial_number"
-    " FROM scheduler.run r LEFT JOIN scheduler.wanted w ON w.trial = r.asked_for AND w.tenant = r.tenant"
-    " WHERE r.run = :run AND r.tenant = :tenant AND r.asked_because IS NOT NULL"
-)
+_later = run.alias("later")
+_ALLOCATION = select(
+    run,
+    wanted.c.spec["code_hash"].astext.label("code_hash"),
+    wanted.c.spec["start_checkpoint"].astext.label("start_checkpoint"),
+    or_(run.c.is_stale, exists().where(_later.c.trial == run.c.trial, _later.c.token > run.c.token)).label(
+        "is_behind"
+    ),
+).join(wanted, wanted.c.trial == run.c.trial)
+_ASKED = select(
+    *(run.c.number, run.c.asked_because, run.c.asked_for, run.c.asked_slots),
+    wanted.c.spec["experiment_number"].astext.label("experiment_number"),
+    wanted.c.spec["trial_number"].astext.label("trial_number"),
+).outerjoin(wanted, and_(wanted.c.trial == run.c.asked_for, wanted.c.tenant == run.c.tenant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,10 @@ class StoredAsking:
     by: str | None
 
 
-async def load_asking(connection: AsyncConnection, tenant: TenantId, run: RunId) -> StoredAsking | None:
+async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: RunId) -> StoredAsking | None:
     """None: nobody has asked this run for its slots."""
-    row = (await connection.execute(_GIVEN_BACK, {"run": run, "tenant": tenant})).one_or_none()
+    asked_one = _ASKED.where(run.c.run == run_id, run.c.tenant == tenant, run.c.asked_because.is_not(None))
+    row = (await connection.execute(asked_one)).one_or_none()
     asked = asked_of(row) if row else None
     if row is None or asked is None:
         return None
@@ -46,11 +47,12 @@ async def load_asking(connection: AsyncConnection, tenant: TenantId, run: RunId)
     return StoredAsking(row.number, asked, by)
 
 
-async def load_allocation(connection: AsyncConnection, run: RunId) -> AllocationFacts | None:
+async def load_allocation(connection: AsyncConnection, run_id: RunId) -> AllocationFacts | None:
     """What was granted to a run, and whether a later one has taken its place; None: there is no such run."""
-    row = (await connection.execute(_ALLOCATION, {"run": run})).one_or_none()
+    row = (await connection.execute(_ALLOCATION.where(run.c.run == run_id))).one_or_none()
     if row is None:
         return None
+    former = row.forming["former"] if row.forming else ()
     return AllocationFacts(
         tenant=row.tenant,
         experiment_id=ExperimentId(row.experiment),
@@ -58,13 +60,14 @@ async def load_allocation(connection: AsyncConnection, run: RunId) -> Allocation
         run_id=RunId(row.run),
         run_number=row.number,
         token=row.token,
-        members=tuple(WorkerId(worker) for worker in row.workers),
+        members=tuple(map(WorkerId, (*(member["worker"] for member in row.members), *former))),
         stale=row.is_behind,
         code_hash=row.code_hash,
         start_checkpoint=row.start_checkpoint,
     )
 
 
-async def has_trial(connection: AsyncConnection, tenant: TenantId, trial: TrialId) -> bool:
+async def has_trial(connection: AsyncConnection, tenant: TenantId, trial_id: TrialId) -> bool:
     """Whether the tenant has had such a trial here."""
-    return (await connection.execute(_CLOSED, {"trial": trial, "tenant": tenant})).one_or_none() is not None
+    query = select(trial.c.trial).where(trial.c.trial == trial_id, trial.c.tenant == tenant)
+    return (await connection.execute(query)).one_or_none() is not None

@@ -1,89 +1,43 @@
-"""What a cycle writes, in one statement whatever the number of rows, and the tokens it may use."""
+"""What a cycle writes, in one statement whatever the number of rows, and the tokens it may use.
+
+Hot path on the raw driver: every cycle waits for it before it emits anything.
+"""
 
 from dataclasses import dataclass, field
 
 import orjson
-from sqlalchemy import text
+from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
+from services.scheduler.store.tables import holding, run, token_block, trial, worker
 from shared.driver import Driver
 from shared.errors import Conflict
 
 BLOCK = 1_000_000
+_BY_HANDLERS = {
+    *("settled", "drain_asked", "reclaim", "is_removed", "disabled_slots", "user_key", "credentials_until"),
+}
+"""Columns that handlers write."""
 
 
-_TRIAL = (
-    *(
-        "trial",
-        "tenant",
-        "experiment",
-        "version",
-        "request",
-        "wanted",
-        "decide_at",
-        "state",
-        "place",
-        "since",
-    ),
-    *("restarts", "fruitless", "runs", "best_step", "run"),
-    *("awaited_run", "awaited_announced", "not_before"),
-    *("submitted_at", "preemptions", "turned_at", "ignores_signals", "elastic", "excluded"),
-)
-_RUN = (
-    *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),
-    *("version", "pool", "state", "members", "preempted", "is_stale", "step", "announced"),
-    *("granted_at", "ended_at", "exits", "first_exit_at", "pause_asked", "asked_because", "asked_for"),
-    *("asked_slots", "forming", "took"),
-)
-_WORKER = (
-    *(
-        "worker",
-        "pool",
-        "address",
-        "labels",
-        "kind",
-        "slot_ids",
-        "liveness",
-        "drain",
-        "is_isolated",
-        "version",
-        "joined_at",
-    ),
-)
-_HOLDING = (
-    *(
-        "allocation",
-        "worker",
-        "since",
-        "tenant",
-        "workspace",
-        "owner",
-        "experiment",
-        "pool",
-        "slots",
-        "until",
-        "price_per_slot_hour",
-    ),
-)
-
-
-def _upsert(place: int, table: str, columns: tuple[str, ...], keys: int = 1) -> str:
-    """Inserts or replaces the rows of parameter `place` by their first `keys` columns, as long as the lease is held (`held` has
-    its row then)."""
-    names, key = ", ".join(columns), ", ".join(columns[:keys])
-    changes = ", ".join(f"{column} = excluded.{column}" for column in columns[keys:])
+def _upsert(place: int, table: Table) -> str:
+    """Inserts or replaces the rows of parameter `place`, as long as the lease is held (`held` has its row then)."""
+    columns = [column.name for column in table.c if column.name not in _BY_HANDLERS]
+    keys = [column.name for column in table.primary_key]
+    names, key = ", ".join(columns), ", ".join(keys)
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in keys)
     return (
-        f"INSERT INTO scheduler.{table} ({names}) SELECT {names}"
-        f" FROM held, jsonb_populate_recordset(NULL::scheduler.{table}, ${place}::jsonb)"
+        f"INSERT INTO {table.fullname} ({names}) SELECT {names}"
+        f" FROM held, jsonb_populate_recordset(NULL::{table.fullname}, ${place}::jsonb)"
         f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
     )
 
 
 _SAVE = (
     "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = $1 AND l.epoch = $2 FOR KEY SHARE),"
-    f" trials AS ({_upsert(3, 'trial', _TRIAL)}), runs AS ({_upsert(4, 'run', _RUN)}),"
-    f" workers AS ({_upsert(5, 'worker', _WORKER)}), holdings AS ({_upsert(6, 'holding', _HOLDING, keys=3)})"
+    f" trials AS ({_upsert(3, trial)}), runs AS ({_upsert(4, run)}),"
+    f" workers AS ({_upsert(5, worker)}), holdings AS ({_upsert(6, holding)})"
     " SELECT epoch FROM held"
 )
 
@@ -111,7 +65,7 @@ async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: 
 
 async def next_token_block(connection: AsyncConnection) -> int:
     """The first token of a block of `BLOCK` that nobody else uses; it is above all blocks taken before."""
-    found = await connection.execute(text("SELECT nextval('scheduler.token_block')"))
+    found = await connection.execute(select(token_block.next_value()))
     return int(found.scalar_one()) * BLOCK
 
 

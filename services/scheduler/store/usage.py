@@ -1,33 +1,41 @@
 """Slot-seconds and money added up from the holdings, in the database: exact, whatever the period."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import (
+    Date,
+    DateTime,
+    Numeric,
+    Select,
+    Subquery,
+    Text,
+    cast,
+    column,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.scheduler.store.tables import holding
 from shared.messages.usage import GetUsage, UsageKey, UsagePage, Used
 
 _COLUMNS: Mapping[UsageKey, str] = {
-    "day": "day::date",
+    "day": "day",
     "tenant": "tenant",
     "workspace": "workspace",
     "user": "owner",
     "experiment": "experiment",
     "pool": "pool",
 }
-_HELD = (
-    "SELECT *, greatest(since, :since) AS begins, least(until, :until) AS ends"
-    " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)"
-)
-_BY_DAY = (
-    "SELECT *, greatest(begins, day AT TIME ZONE 'UTC') AS starts,"
-    " least(ends, (day + interval '1 day') AT TIME ZONE 'UTC') AS stops"
-    f" FROM ({_HELD}) held, generate_series(date_trunc('day', begins AT TIME ZONE 'UTC'),"
-    " ends AT TIME ZONE 'UTC' - interval '1 microsecond', '1 day') AS days(day)"
-)
-_WHOLE = f"SELECT *, begins AS starts, ends AS stops FROM ({_HELD}) held"
 _SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
+_Time = DateTime(timezone=True)
 _MOST_ROWS = 1000
 """Fits a reply on the bus with names of any length that the gateway takes."""
 
@@ -36,11 +44,10 @@ async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime
     """Returns one page; which tenants are seen is the connection's matter."""
     limit = max(1, min(query.limit, _MOST_ROWS))
     keys = dict.fromkeys(query.by)
-    after = dict(zip(_places(len(keys)), query.after or (), strict=False))
-    times = {"since": query.since, "until": min(query.until, now)}
-    found = await connection.execute(
-        _statement(tuple(keys), bool(after)), {**times, **after, "limit": limit + 1}
-    )
+    statement = _statement(tuple(keys), query.since, min(query.until, now))
+    if query.after:
+        statement = statement.where(tuple_(*statement.selected_columns[: len(keys)]) > tuple_(*query.after))
+    found = await connection.execute(statement.limit(limit + 1))
     rows = found.all()
     shown = [_used(tuple(keys), row) for row in rows[:limit]]
     more = len(rows) > limit
@@ -48,24 +55,44 @@ async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime
     return UsagePage(rows=tuple(shown), next=tuple(map(str, last)) if last is not None else None)
 
 
-def _statement(keys: tuple[UsageKey, ...], goes_on: bool) -> TextClause:
-    """The columns come from the table above alone."""
-    columns = ", ".join(f"{_COLUMNS[key]}::text AS k{place}" for place, key in enumerate(keys))
-    names = ", ".join(f"k{place}" for place in range(len(keys)))
-    places = ", ".join(f":{place}" for place in _places(len(keys)))
-    beyond = f"WHERE ({names}) > ({places})" if goes_on else ""
-    parts = _BY_DAY if "day" in keys else _WHOLE
-    return text(
-        f"SELECT * FROM (SELECT {columns}, sum(slot_seconds) AS slot_seconds,"
-        " coalesce(sum(slot_seconds * price_per_slot_hour::numeric), 0) / 3600 AS cost,"
-        " coalesce(sum(slot_seconds) FILTER (WHERE price_per_slot_hour IS NULL), 0) AS unpriced_slot_seconds"
-        f" FROM (SELECT *, slots * extract(epoch FROM stops - starts) AS slot_seconds FROM ({parts}) parts) timed"
-        f" GROUP BY {names}) used {beyond} ORDER BY {names} LIMIT :limit"
+def _statement(keys: tuple[UsageKey, ...], since: datetime, until: datetime) -> Select[Any]:
+    """The keys as text, then the sums, in the order of the keys."""
+    parts = (_by_day if "day" in keys else _whole)(_held(since, until)).subquery("parts")
+    named = [cast(parts.c[_COLUMNS[key]], Text).label(f"k{place}") for place, key in enumerate(keys)]
+    slot_seconds = parts.c.slots * extract("epoch", parts.c.stops - parts.c.starts)
+    price = parts.c.price_per_slot_hour
+    used = select(
+        *named,
+        func.sum(slot_seconds).label("slot_seconds"),
+        (func.coalesce(func.sum(slot_seconds * cast(price, Numeric)), 0) / 3600).label("cost"),
+        func.coalesce(func.sum(slot_seconds).filter(price.is_(None)), 0).label("unpriced_slot_seconds"),
     )
+    one = used.group_by(*named).subquery("used")
+    return select(one).order_by(*(one.c[key.name] for key in named))
 
 
-def _places(count: int) -> list[str]:
-    return [f"after{place}" for place in range(count)]
+def _held(since: datetime, until: datetime) -> Subquery:
+    here = holding.c
+    begins = func.greatest(here.since, literal(since, _Time), type_=_Time).label("begins")
+    ends = func.least(here.until, literal(until, _Time), type_=_Time).label("ends")
+    is_within = (here.since < until, or_(here.until > since, here.until.is_(None)))
+    return select(holding, begins, ends).where(*is_within).subquery("held")
+
+
+def _whole(held: Subquery) -> Select[Any]:
+    return select(held, held.c.begins.label("starts"), held.c.ends.label("stops"))
+
+
+def _by_day(held: Subquery) -> Select[Any]:
+    """A row for each day of each holding; days are those of UTC."""
+    first = func.date_trunc("day", func.timezone("UTC", held.c.begins))
+    last = func.timezone("UTC", held.c.ends) - timedelta(microseconds=1)
+    days = func.generate_series(first, last, timedelta(days=1)).table_valued(column("day", DateTime))
+    days = days.render_derived(name="days")
+    starts = func.greatest(held.c.begins, func.timezone("UTC", days.c.day), type_=_Time)
+    stops = func.least(held.c.ends, func.timezone("UTC", days.c.day + timedelta(days=1)), type_=_Time)
+    columns = (cast(days.c.day, Date).label("day"), starts.label("starts"), stops.label("stops"))
+    return select(held, *columns).select_from(held.join(days, true()))
 
 
 def _used(keys: tuple[UsageKey, ...], row: Sequence[str | float]) -> Used:

@@ -2,59 +2,41 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-import orjson
-from sqlalchemy import text
+from sqlalchemy import BigInteger, cast, extract, func, literal, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial, Wish
 from services.scheduler.store.rows import Row, trial_of, wish_of
-from shared.driver import Driver, Found
+from services.scheduler.store.tables import part, run, trial, wanted
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.messages.specs import TrialSpec, Wanted
+from shared.statements import among, as_json, records, rows_given
 
-_PART = "experiment, priority, weight, max_slots, pool, max_trials"
-_VERSION = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
+_PART = (part.c.experiment, part.c.priority, part.c.weight, part.c.max_slots, part.c.pool, part.c.max_trials)
+_VERSION = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger).label("version")
 """The database's time in microseconds: asked under a row's lock, it rises from change to change of that row."""
-_SAVE_WISHES = (
-    "INSERT INTO scheduler.wanted AS w (trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent)"
-    " SELECT trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent"
-    " FROM jsonb_populate_recordset(NULL::scheduler.wanted, $1::jsonb)"
-    " ON CONFLICT (trial) DO UPDATE SET version = excluded.version, request = excluded.request, wanted = excluded.wanted,"
-    " decide_at = excluded.decide_at, spec = excluded.spec, traceparent = excluded.traceparent, stored_at = now()"
-    " WHERE w.version < excluded.version"
+_SENT = [column for column in wanted.c if column.name != "stored_at"]
+_RECENT = timedelta(seconds=60)
+_insert = insert(wanted).from_select(_SENT, select(records(_SENT)))
+_changing = ("version", "request", "wanted", "decide_at", "spec", "traceparent")
+_SAVE_WISHES = _insert.on_conflict_do_update(
+    index_elements=["trial"],
+    set_={name: _insert.excluded[name] for name in _changing} | {"stored_at": func.now()},
+    where=wanted.c.version < _insert.excluded.version,
 )
+_FIRST = [part.c[name] for name in ("experiment", "tenant", "priority", "weight", "max_slots", "max_trials")]
 _FIRST_PARTS = (
-    "INSERT INTO scheduler.part AS stands (experiment, tenant, priority, weight, max_slots, max_trials)"
-    " SELECT experiment, tenant, priority, weight, max_slots, max_trials"
-    " FROM jsonb_populate_recordset(NULL::scheduler.part, $1::jsonb)"
+    insert(part)
+    .from_select(_FIRST, select(records(_FIRST)))
     # What stands is changed in nothing, but locked and returned.
-    " ON CONFLICT (experiment) DO UPDATE SET experiment = stands.experiment"
-    f" RETURNING {', '.join(f'stands.{name}' for name in _PART.split(', '))}, {_VERSION} AS version"
+    .on_conflict_do_update(index_elements=["experiment"], set_={"experiment": part.c.experiment})
+    .returning(*_PART, _VERSION)
 )
-_PARTS = text(f"SELECT {_PART} FROM scheduler.part WHERE experiment = ANY(CAST(:ids AS uuid[]))")
-_EDIT_PART = (
-    "UPDATE scheduler.part SET priority = coalesce($2, priority), weight = coalesce($3, weight),"
-    " max_slots = coalesce($4, max_slots), max_trials = coalesce($5, max_trials), pool = coalesce($6, pool)"
-    f" WHERE experiment = $1 RETURNING {_PART}, {_VERSION} AS version"
-)
-_KNOWN = text(
-    "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
-    " WHERE t.trial = ANY(CAST(:ids AS uuid[]))"
-)
-_LATELY = text("SELECT trial, version FROM scheduler.wanted WHERE stored_at > now() - interval '60 seconds'")
-_WISHES = text(
-    "SELECT trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent FROM scheduler.wanted"
-    " WHERE trial = ANY(CAST(:ids AS uuid[])) ORDER BY stored_at, trial"
-)
-_SETTLE = text(
-    "UPDATE scheduler.run SET settled = settled + n FROM"
-    " (SELECT id, count(*) AS n FROM unnest(CAST(:ids AS uuid[])) AS arrived (id) GROUP BY id) AS arrived"
-    " WHERE run.run = arrived.id"
-)
-_SETTLED = text("SELECT run, settled FROM scheduler.run WHERE run = ANY(CAST(:ids AS uuid[]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +56,7 @@ async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish])
         if before is None or before.wish.version < stored.wish.version:
             newest[stored.wish.trial] = stored
     rows = [_wish_row(stored) for stored in newest.values()]
-    await Driver.of(connection).fetch(_SAVE_WISHES, orjson.dumps(rows, default=str).decode())
+    await connection.execute(_SAVE_WISHES, {"records": as_json(rows)})
 
 
 async def first_parts(
@@ -85,21 +67,21 @@ async def first_parts(
         {
             "experiment": experiment,
             "tenant": tenant,
-            "priority": part.priority,
-            "weight": part.weight,
-            "max_slots": part.max_slots,
-            "max_trials": part.max_trials,
+            "priority": one.priority,
+            "weight": one.weight,
+            "max_slots": one.max_slots,
+            "max_trials": one.max_trials,
         }
-        for experiment, part in parts.items()
+        for experiment, one in parts.items()
     ]
-    found = await Driver.of(connection).fetch(_FIRST_PARTS, orjson.dumps(rows, default=str).decode())
-    return {ExperimentId(row["experiment"]): (_part_of(Found(row)), row["version"]) for row in found}
+    found = await connection.execute(_FIRST_PARTS, {"records": as_json(rows)})
+    return {ExperimentId(row.experiment): (_part_of(row), row.version) for row in found}
 
 
 async def load_parts(
     connection: AsyncConnection, experiments: Iterable[ExperimentId]
 ) -> dict[ExperimentId, Part]:
-    found = await connection.execute(_PARTS, {"ids": list(experiments)})
+    found = await connection.execute(select(*_PART).where(among(part.c.experiment, experiments)))
     return {ExperimentId(row.experiment): _part_of(row) for row in found}
 
 
@@ -107,34 +89,42 @@ async def edit_part(
     connection: AsyncConnection, experiment: ExperimentId, changes: Row
 ) -> tuple[Part, int] | None:
     """Changes what is given (None leaves as is), and returns what stands with its version, the time of the change in microseconds; None: no such experiment here."""
-    given = (changes[name] for name in ("priority", "weight", "max_slots", "max_trials", "pool"))
-    found = await Driver.of(connection).find(_EDIT_PART, experiment, *given)
+    names = ("priority", "weight", "max_slots", "max_trials", "pool")
+    given = {name: func.coalesce(literal(changes[name], part.c[name].type), part.c[name]) for name in names}
+    edit = update(part).where(part.c.experiment == experiment).values(given).returning(*_PART, _VERSION)
+    found = (await connection.execute(edit)).one_or_none()
     return (_part_of(found), found.version) if found else None
 
 
 async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> dict[TrialId, Trial]:
     """Trials of earlier requests, which may have left memory."""
-    found = await connection.execute(_KNOWN, {"ids": list(trials)})
+    query = select(trial, wanted.c.spec).join(wanted, wanted.c.trial == trial.c.trial)
+    found = await connection.execute(query.where(among(trial.c.trial, trials)))
     return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate(row.spec)) for row in found}
 
 
 async def load_late_versions(connection: AsyncConnection) -> dict[TrialId, int]:
     """Versions of the wishes stored in the last minute: one may have been committed by a handler of the leader before."""
-    return {TrialId(row.trial): row.version for row in await connection.execute(_LATELY)}
+    query = select(wanted.c.trial, wanted.c.version).where(wanted.c.stored_at > func.now() - _RECENT)
+    return {TrialId(row.trial): row.version for row in await connection.execute(query)}
 
 
 async def load_wishes(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[StoredWish]:
-    found = await connection.execute(_WISHES, {"ids": list(trials)})
+    query = select(wanted).where(among(wanted.c.trial, trials))
+    found = await connection.execute(query.order_by(wanted.c.stored_at, wanted.c.trial))
     return [stored_wish_of(row) for row in found]
 
 
 async def settle(connection: AsyncConnection, runs: Sequence[RunId]) -> None:
     """Counts checkpoints that were committed or given up, one for each time a run is named."""
-    await connection.execute(_SETTLE, {"ids": list(runs)})
+    arrived = rows_given([run.c.run], [(run_id,) for run_id in runs])
+    each = select(arrived.c.run, func.count().label("held")).group_by(arrived.c.run).subquery("each")
+    settle = update(run).where(run.c.run == each.c.run).values(settled=run.c.settled + each.c.held)
+    await connection.execute(settle)
 
 
 async def load_settled(connection: AsyncConnection, runs: Iterable[RunId]) -> dict[RunId, int]:
-    found = await connection.execute(_SETTLED, {"ids": list(runs)})
+    found = await connection.execute(select(run.c.run, run.c.settled).where(among(run.c.run, runs)))
     return {RunId(row.run): row.settled for row in found}
 
 

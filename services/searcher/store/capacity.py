@@ -3,37 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Select, func, select, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.widening import Idle
-from shared.driver import Driver
+from services.searcher.store.tables import experiment, pool
 from shared.ids import ExperimentId, PoolName, TenantId
 from shared.messages.pools import PoolCapacity
 
-_KEEP = (
-    "INSERT INTO searcher.pool AS p (pool, version, idle_slots, waiting_slots, price_per_slot_hour)"
-    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (pool) DO UPDATE"
-    " SET version = excluded.version, idle_slots = excluded.idle_slots, waiting_slots = excluded.waiting_slots,"
-    " price_per_slot_hour = excluded.price_per_slot_hour"
-    " WHERE p.version < excluded.version"
-)
-_TAKE = (
-    "UPDATE searcher.pool SET used_version = version WHERE used_version < version"
-    " RETURNING pool, idle_slots, waiting_slots, price_per_slot_hour"
-)
-_WIDENING = (
-    "SELECT tenant, id FROM searcher.experiment WHERE state = 'active' AND config #>> '{searcher,widen_to}' IS NOT NULL"
-    " AND coalesce(config #>> '{resources,resource_pool}', 'default') = $1 ORDER BY priority NULLS LAST, started_at, id"
-)
-_PRICES = text("SELECT pool, price_per_slot_hour FROM searcher.pool WHERE price_per_slot_hour IS NOT NULL")
-_COSTED = text(
-    "SELECT tenant, id FROM searcher.experiment WHERE state IN ('active', 'paused', 'stopping')"
-    " AND terms ->> 'cost' IS NOT NULL"
-)
-_DUE = text("SELECT tenant, id FROM searcher.experiment WHERE due_at <= :now ORDER BY due_at LIMIT 100")
-_NEXT_DUE = text("SELECT min(due_at) FROM searcher.experiment WHERE due_at IS NOT NULL")
+_SEARCHES = select(experiment.c.tenant, experiment.c.id)
+_DUE_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +28,72 @@ class Searching:
 
 async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
     """Keeps the newest word on a pool."""
-    waits = told.idle_slots, told.waiting_slots
-    await Driver.of(connection).fetch(_KEEP, told.pool, told.version, *waits, told.price_per_slot_hour)
+    values = {
+        "version": told.version,
+        "idle_slots": told.idle_slots,
+        "waiting_slots": told.waiting_slots,
+        "price_per_slot_hour": told.price_per_slot_hour,
+    }
+    keep = insert(pool).values(pool=told.pool, **values)
+    await connection.execute(
+        keep.on_conflict_do_update(index_elements=["pool"], set_=values, where=pool.c.version < told.version)
+    )
 
 
 async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
     """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
-    found = await Driver.of(connection).fetch(_TAKE)
+    take = (
+        update(pool)
+        .where(pool.c.used_version < pool.c.version)
+        .values(used_version=pool.c.version)
+        .returning(pool.c.pool, pool.c.idle_slots, pool.c.waiting_slots, pool.c.price_per_slot_hour)
+    )
     return {
-        PoolName(row["pool"]): Idle(row["idle_slots"], row["waiting_slots"], row["price_per_slot_hour"])
-        for row in found
+        PoolName(row.pool): Idle(row.idle_slots, row.waiting_slots, row.price_per_slot_hour)
+        for row in await connection.execute(take)
     }
 
 
-async def load_widening(connection: AsyncConnection, pool: PoolName) -> Sequence[Searching]:
+async def load_widening(connection: AsyncConnection, name: PoolName) -> Sequence[Searching]:
     """Active searches of a pool that may be widened, the most important first."""
-    found = await Driver.of(connection).fetch(_WIDENING, pool)
-    return [Searching(TenantId(row["tenant"]), ExperimentId(row["id"])) for row in found]
+    config = experiment.c.config
+    query = _SEARCHES.where(
+        experiment.c.state == "active",
+        config["searcher", "widen_to"].astext.is_not(None),
+        func.coalesce(config["resources", "resource_pool"].astext, "default") == name,
+    )
+    return await _load(
+        connection,
+        query.order_by(experiment.c.priority.nulls_last(), experiment.c.started_at, experiment.c.id),
+    )
 
 
 async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
     """What a slot costs for an hour, of those pools whose price is known."""
-    found = await connection.execute(_PRICES)
-    return {PoolName(row.pool): row.price_per_slot_hour for row in found}
+    query = select(pool.c.pool, pool.c.price_per_slot_hour).where(pool.c.price_per_slot_hour.is_not(None))
+    return {PoolName(row.pool): row.price_per_slot_hour for row in await connection.execute(query)}
 
 
 async def load_costed(connection: AsyncConnection) -> Sequence[Searching]:
     """Searches under way that have a limit of cost."""
-    found = await connection.execute(_COSTED)
-    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
+    has_limit = experiment.c.terms["cost"].astext.is_not(None)
+    query = _SEARCHES.where(experiment.c.state.in_(("active", "paused", "stopping")), has_limit)
+    return await _load(connection, query)
 
 
 async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[Searching]:
     """Searches whose budget must be looked at by now, the longest due first."""
-    found = await connection.execute(_DUE, {"now": now})
-    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
+    query = _SEARCHES.where(experiment.c.due_at <= now).order_by(experiment.c.due_at)
+    return await _load(connection, query.limit(_DUE_AT_ONCE))
 
 
 async def load_next_due(connection: AsyncConnection) -> datetime | None:
     """When the next budget must be looked at; None where no search has a limit that time alone brings nearer."""
-    found: datetime | None = await connection.scalar(_NEXT_DUE)
+    query = select(func.min(experiment.c.due_at)).where(experiment.c.due_at.is_not(None))
+    found: datetime | None = await connection.scalar(query)
     return found
+
+
+async def _load(connection: AsyncConnection, query: Select[UUID, UUID]) -> Sequence[Searching]:
+    found = await connection.execute(query)
+    return [Searching(TenantId(tenant), ExperimentId(id_)) for tenant, id_ in found]

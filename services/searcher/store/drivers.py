@@ -1,29 +1,17 @@
 """Programs that drive searches: when each was last heard, how far it has read, and which stay away."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 
-from sqlalchemy import text
+from sqlalchemy import DateTime, Double, Interval, cast, func, literal, or_, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.searcher.store.tables import driver, experiment, journal
 from shared.ids import ExperimentId, TenantId
 
-_LOAD = text("SELECT name, seen_at, acknowledged FROM searcher.driver WHERE experiment = :experiment")
-_SEE = text(
-    "INSERT INTO searcher.driver AS d (tenant, experiment, name, seen_at, acknowledged)"
-    " VALUES (:tenant, :experiment, :name, :now, :acknowledged) ON CONFLICT (experiment) DO UPDATE"
-    " SET name = coalesce(excluded.name, d.name), seen_at = excluded.seen_at,"
-    " acknowledged = greatest(d.acknowledged, excluded.acknowledged)"
-    " WHERE d.seen_at < excluded.seen_at - interval '1 second' OR d.name IS DISTINCT FROM excluded.name"
-    " OR d.acknowledged < excluded.acknowledged"
-)
-_AWAY = text(
-    "SELECT e.tenant, e.id, (e.config #>> '{searcher,driver_timeout}')::float8 AS timeout_s FROM searcher.experiment e LEFT JOIN searcher.driver d ON d.experiment = e.id"
-    " WHERE e.state = 'active' AND e.config #>> '{searcher,driver_timeout}' IS NOT NULL"
-    " AND greatest(d.seen_at, e.started_at, (SELECT at FROM searcher.journal j WHERE j.experiment = e.id"
-    " ORDER BY position DESC LIMIT 1)) < CAST(:now AS timestamptz) - (e.config #>> '{searcher,driver_timeout}')::float8 * interval '1 second'"
-)
+_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +32,50 @@ class Undriven:
     timeout_s: float
 
 
-async def load_driver(connection: AsyncConnection, experiment: ExperimentId) -> Driver:
+async def load_driver(connection: AsyncConnection, experiment_id: ExperimentId) -> Driver:
     """Who drives the search, as far as is known."""
-    row = (await connection.execute(_LOAD, {"experiment": experiment})).first()
+    here = driver.c
+    query = select(here.name, here.seen_at, here.acknowledged).where(here.experiment == experiment_id)
+    row = (await connection.execute(query)).first()
     return Driver(row.name, row.seen_at, row.acknowledged) if row else Driver()
 
 
 async def save_driver(
-    connection: AsyncConnection, tenant: TenantId, experiment: ExperimentId, driver: Driver
+    connection: AsyncConnection, tenant: TenantId, experiment_id: ExperimentId, seen: Driver
 ) -> None:
     """Notes that a program was heard, and what it acknowledges; that never falls."""
-    row = {"name": driver.name, "now": driver.seen_at, "acknowledged": driver.acknowledged}
-    await connection.execute(_SEE, {"tenant": tenant, "experiment": experiment, **row})
+    save = insert(driver).values(tenant=tenant, experiment=experiment_id, **asdict(seen))
+    new, known = save.excluded, driver.c
+    await connection.execute(
+        save.on_conflict_do_update(
+            index_elements=["experiment"],
+            set_={
+                "name": func.coalesce(new.name, known.name),
+                "seen_at": new.seen_at,
+                "acknowledged": func.greatest(known.acknowledged, new.acknowledged),
+            },
+            where=or_(
+                known.seen_at < new.seen_at - _SECOND,
+                new.name.is_distinct_from(known.name),
+                known.acknowledged < new.acknowledged,
+            ),
+        )
+    )
 
 
 async def load_undriven(connection: AsyncConnection, now: datetime) -> Sequence[Undriven]:
     """Active searches in which for as long as their `driver_timeout` no program was heard, and nothing happened."""
-    found = await connection.execute(_AWAY, {"now": now})
+    here = experiment.c
+    given = here.config["searcher", "driver_timeout"].astext
+    timeout_s = cast(given, Double)
+    happened = select(journal.c.at).where(journal.c.experiment == here.id)
+    last = happened.order_by(journal.c.position.desc()).limit(1).scalar_subquery()
+    heard = func.greatest(driver.c.seen_at, here.started_at, last)
+    query = (
+        select(here.tenant, here.id, timeout_s.label("timeout_s"))
+        .outerjoin(driver, driver.c.experiment == here.id)
+        .where(here.state == "active", given.is_not(None))
+        .where(heard < literal(now, DateTime(timezone=True)) - timeout_s * literal(_SECOND, Interval))
+    )
+    found = await connection.execute(query)
     return [Undriven(TenantId(row.tenant), ExperimentId(row.id), row.timeout_s) for row in found]

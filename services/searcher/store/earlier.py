@@ -3,22 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import case, func, select, text
+from sqlalchemy import Double, Integer, case, cast, func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.machines import TrialState
 from services.searcher.core.warm import Earlier, Known
-from services.searcher.store.tables import experiment, trial
+from services.searcher.store.tables import experiment, journal, trial
 
 MOST_TRIALS = 2000
 """So many of an experiment are looked at: those that ran to their end, then those that came furthest."""
 _GOOD = (TrialState.COMPLETED.value, TrialState.STOPPED.value)
-_JUDGED = text(
-    "SELECT DISTINCT ON (facts->'trial') (facts->>'trial')::int AS trial, (facts->>'value')::float8 AS value,"
-    " (facts->>'time')::float8 AS time FROM searcher.journal WHERE experiment = :experiment AND kind = 'judged'"
-    " AND (facts->>'trial')::int = ANY(:trials) ORDER BY facts->'trial', position DESC"
-)
-"""The last decision about each of these trials."""
 
 
 async def load_earlier(
@@ -65,5 +60,19 @@ async def _load_trials(connection: AsyncConnection, experiment_id: Any, number: 
 async def _load_judged(
     connection: AsyncConnection, experiment_id: Any, trials: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    found = await connection.execute(_JUDGED, {"experiment": experiment_id, "trials": list(trials)})
+    """The last decision about each of these trials."""
+    facts = journal.c.facts
+    of = facts["trial"]
+    number = cast(of.astext, Integer)
+    query = (
+        select(
+            number.label("trial"),
+            cast(facts["value"].astext, Double).label("value"),
+            cast(facts["time"].astext, Double).label("time"),
+        )
+        .ext(distinct_on(of))
+        .where(journal.c.experiment == experiment_id, journal.c.kind == "judged", number.in_(trials))
+        .order_by(of, journal.c.position.desc())
+    )
+    found = await connection.execute(query)
     return {row.trial: (row.value, row.time) for row in found if row.value is not None}

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, Column, Double, Uuid, any_, bindparam, cast, func, select, union
+from sqlalchemy import ARRAY, Column, Double, Text, Uuid, any_, bindparam, cast, func, select, union
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.changes import Decision
@@ -18,28 +18,24 @@ from services.searcher.core.ledger import Used
 from services.searcher.core.machines import EXPERIMENT, TRIAL, ExperimentState
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
-from shared.driver import Driver, text_of
 from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId
+from shared.statements import as_json, records
 
 _EXPERIMENT = [column for column in experiment.c if column.name != "config"]
 _TRIAL = list(trial.c)
-_LOCK = text_of(
+_LOCK = (
     select(*_EXPERIMENT, *_TRIAL)
     .join_from(trial, experiment, experiment.c.id == trial.c.experiment)
     .where(trial.c.id == any_(bindparam("ids", type_=ARRAY(Uuid))))
     .order_by(experiment.c.id, trial.c.number)
     .with_for_update(of=[experiment, trial])
 )
-"""One text for any number of trials, so that it is prepared once."""
-_MADE = ", ".join(column.name for column in experiment.c if column.name != "told_at")
+_MADE = [column for column in experiment.c if column.name != "told_at"]
 _INSERT = (
-    f"INSERT INTO searcher.experiment ({_MADE})"
-    f" SELECT {_MADE} FROM jsonb_populate_recordset(NULL::searcher.experiment, $1::jsonb)"
-    " ON CONFLICT DO NOTHING RETURNING id"
-)
-_LINES = (
-    "SELECT position, kind, facts::text AS facts FROM searcher.journal"
-    " WHERE experiment = $1 AND position > $2 ORDER BY position LIMIT $3"
+    insert(experiment)
+    .from_select(_MADE, select(records(_MADE)))
+    .on_conflict_do_nothing()
+    .returning(experiment.c.id)
 )
 _FINAL_TRIALS = [state.value for state in TRIAL.final]
 _FINAL_EXPERIMENTS = [state.value for state in EXPERIMENT.final]
@@ -85,9 +81,8 @@ async def insert_submissions(
         }
         for submission, made in given
     ]
-    written = orjson.dumps(made_rows, default=str).decode()
-    found = await Driver.of(connection).fetch(_INSERT, written)
-    return frozenset(ExperimentId(row["id"]) for row in found)
+    found = await connection.scalars(_INSERT, {"records": as_json(made_rows)})
+    return frozenset(map(ExperimentId, found))
 
 
 async def load_submission(connection: AsyncConnection, experiment_id: ExperimentId) -> Submission:
@@ -115,11 +110,10 @@ async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId])
     The trials' rows are locked too: only so are they read anew after waiting for the experiment.
     """
     locked: dict[UUID, Locked] = {}
-    for row in await Driver.of(connection).fetch(_LOCK, list(trials)):
-        values = list(row.values())
-        entity = rows.to_experiment(_read(_EXPERIMENT, values))
+    for row in await connection.execute(_LOCK, {"ids": list(trials)}):
+        entity = rows.to_experiment(_read(_EXPERIMENT, row))
         locked.setdefault(entity.id, Locked(entity, [])).trials.append(
-            rows.to_trial(_read(_TRIAL, values[len(_EXPERIMENT) :]))
+            rows.to_trial(_read(_TRIAL, row[len(_EXPERIMENT) :]))
         )
     return list(locked.values())
 
@@ -183,8 +177,8 @@ async def save(
         for decision in decisions
         for entry in decision.entries
     ]
-    written = [orjson.dumps(part).decode() for part in (experiments, trials, entries)]
-    await Driver.of(connection).fetch(SAVE, *written)
+    written = {"experiments": experiments, "trials": trials, "entries": entries}
+    await connection.execute(SAVE, {name: as_json(part) for name, part in written.items()})
 
 
 async def load_journal(
@@ -204,11 +198,15 @@ async def load_journal_lines(
     connection: AsyncConnection, experiment_id: ExperimentId, after: int, limit: int
 ) -> list[bytes]:
     """Return entries beyond `after` as lines of JSON, in order; they are not read here, only passed on."""
-    found = await Driver.of(connection).fetch(_LINES, experiment_id, after, limit)
+    query = (
+        select(journal.c.position, journal.c.kind, cast(journal.c.facts, Text).label("facts"))
+        .where(journal.c.experiment == experiment_id, journal.c.position > after)
+        .order_by(journal.c.position)
+        .limit(limit)
+    )
     return [
-        b'{"position":%d,"kind":"%b","facts":%b}\n'
-        % (row["position"], row["kind"].encode(), row["facts"].encode())
-        for row in found
+        b'{"position":%d,"kind":"%b","facts":%b}\n' % (row.position, row.kind.encode(), row.facts.encode())
+        for row in await connection.execute(query)
     ]
 
 

@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared.driver import Driver
+from services.searcher.store.tables import snapshot
 from shared.ids import ExperimentId, TenantId
-
-_SAVE = (
-    "INSERT INTO searcher.snapshot (tenant, experiment, position, code, state) VALUES ($1, $2, $3, $4, $5)"
-    " ON CONFLICT (experiment) DO UPDATE SET position = excluded.position, code = excluded.code, state = excluded.state"
-)
-_LOAD = "SELECT position, state FROM searcher.snapshot WHERE experiment = $1 AND code = $2 AND position <= $3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +20,21 @@ class Snapshot:
 
 
 async def save_snapshot(
-    connection: AsyncConnection, tenant: TenantId, experiment: ExperimentId, snapshot: Snapshot
+    connection: AsyncConnection, tenant: TenantId, experiment: ExperimentId, saved: Snapshot
 ) -> None:
     """Keep it in place of the one before."""
-    await Driver.of(connection).fetch(
-        _SAVE, tenant, experiment, snapshot.position, snapshot.code, snapshot.state
-    )
+    values = {"position": saved.position, "code": saved.code, "state": saved.state}
+    save = insert(snapshot).values(tenant=tenant, experiment=experiment, **values)
+    await connection.execute(save.on_conflict_do_update(index_elements=["experiment"], set_=values))
 
 
 async def load_snapshot(
     connection: AsyncConnection, experiment: ExperimentId, code: str, until: int
 ) -> Snapshot | None:
     """Return the one that this code has saved at or before position `until`, if there is one."""
-    found = await Driver.of(connection).fetch(_LOAD, experiment, code, until)
-    return Snapshot(found[0]["position"], code, found[0]["state"]) if found else None
+    here = snapshot.c
+    query = select(here.position, here.state).where(
+        here.experiment == experiment, here.code == code, here.position <= until
+    )
+    found = (await connection.execute(query)).one_or_none()
+    return Snapshot(found.position, code, found.state) if found else None

@@ -7,13 +7,17 @@ from sqlalchemy import (
     DateTime,
     Double,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
     Uuid,
+    select,
+    update,
 )
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
+
+from shared.statements import records
 
 SCHEMA = "searcher"
 METADATA = MetaData(schema=SCHEMA)
@@ -112,6 +116,35 @@ journal = Table(
     Column("facts", JSONB, nullable=False),
 )
 
+pool = Table(
+    "pool",
+    METADATA,
+    Column("pool", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("idle_slots", Integer, nullable=False),
+    Column("waiting_slots", Integer, nullable=False),
+    Column("used_version", BigInteger, nullable=False, server_default="0"),
+    Column("price_per_slot_hour", Double),
+)
+driver = Table(
+    "driver",
+    METADATA,
+    Column("tenant", Uuid, nullable=False),
+    Column("experiment", Uuid, primary_key=True),
+    Column("name", Text),
+    Column("seen_at", _Moment, nullable=False),
+    Column("acknowledged", BigInteger, nullable=False),
+)
+snapshot = Table(
+    "snapshot",
+    METADATA,
+    Column("tenant", Uuid, nullable=False),
+    Column("experiment", Uuid, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+
 FIXED = frozenset(
     {
         *("tenant", "number", "name", "workspace", "owner", "config", "seed", "code_hash"),
@@ -125,35 +158,19 @@ MADE = frozenset(
 """Columns of a trial that stay as it was made."""
 
 
-def _typed(table: Table, names: list[str]) -> str:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return ", ".join(f'"{name}" {table.c[name].type.compile(dialect)}' for name in names)
-
-
-def _names(names: list[str], prefix: str = "") -> str:
-    return ", ".join(f'{prefix}"{name}"' for name in names)
-
-
-def _assigned(names: list[str], source: str) -> str:
-    return ", ".join(f'"{name}" = {source}."{name}"' for name in names if name != "id")
-
-
-def _save() -> str:
-    of_experiment = [column.name for column in experiment.c if column.name not in FIXED]
-    of_trial = [column.name for column in trial.c]
-    of_journal = [column.name for column in journal.c]
-    changing = [name for name in of_trial if name not in MADE]
-    return (
-        f"WITH experiments AS (UPDATE {SCHEMA}.experiment AS e SET {_assigned(of_experiment, 'r')}"
-        f" FROM jsonb_to_recordset($1::jsonb) AS r({_typed(experiment, of_experiment)})"
-        f" WHERE e.id = r.id),"
-        f" trials AS (INSERT INTO {SCHEMA}.trial ({_names(of_trial)}) SELECT {_names(of_trial, 'r.')}"
-        f" FROM jsonb_to_recordset($2::jsonb) AS r({_typed(trial, of_trial)})"
-        f" ON CONFLICT (id) DO UPDATE SET {_assigned(changing, 'excluded')})"
-        f" INSERT INTO {SCHEMA}.journal ({_names(of_journal)}) SELECT {_names(of_journal, 'r.')}"
-        f" FROM jsonb_to_recordset($3::jsonb) AS r({_typed(journal, of_journal)})"
+def _save() -> Insert:
+    of_experiment = [column for column in experiment.c if column.name not in FIXED]
+    changed = records(of_experiment, "experiments")
+    values = {column.name: changed.c[column.name] for column in of_experiment if column.name != "id"}
+    experiments = update(experiment).where(experiment.c.id == changed.c.id).values(values)
+    trials = insert(trial).from_select(list(trial.c), select(records(trial.c, "trials")))
+    changing = [column.name for column in trial.c if column.name not in MADE]
+    trials = trials.on_conflict_do_update(
+        index_elements=["id"], set_={name: trials.excluded[name] for name in changing}
     )
+    entries = insert(journal).from_select(list(journal.c), select(records(journal.c, "entries")))
+    return entries.add_cte(experiments.cte("saved_experiments"), trials.cte("saved_trials"))
 
 
 SAVE = _save()
-"""Saves everything that decisions change, in one round trip; three JSON arrays of rows: experiments, trials, entries of journals."""
+"""Saves everything that decisions change, in one round trip; takes `experiments`, `trials` and `entries` of journals (`records`)."""

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 
@@ -22,9 +23,11 @@ from mlflow.entities import Metric
 NAMES = ("loss", "accuracy", "learning_rate", "gradient_norm", "samples_per_second")
 BATCH = 1_000
 READY_S = 100
+Log = Callable[[MlflowClient, str, int], int]
+"""Logs what comes behind so many points of a run, and returns how many these were."""
 
 
-def main(url, seconds, *threads):
+def main(url: str, seconds: str, *threads: str) -> None:
     url = url.replace("postgresql://", "postgresql+psycopg://")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -56,7 +59,7 @@ def main(url, seconds, *threads):
         finally:
             os.killpg(server.pid, 9)
             server.wait()
-    best = max(rates, key=rates.get)
+    best = max(rates, key=lambda count: rates[count])
     print(
         json.dumps(
             {"batch_points_per_s": rates[best], "batch_threads": int(best), "log_metric_per_s": single}
@@ -64,7 +67,7 @@ def main(url, seconds, *threads):
     )
 
 
-def _ready(url, server):
+def _ready(url: str, server: subprocess.Popen[bytes]) -> str:
     end = time.monotonic() + READY_S
     while time.monotonic() < end and server.poll() is None:
         try:
@@ -75,10 +78,10 @@ def _ready(url, server):
     raise SystemExit("MLflow's server did not become ready")
 
 
-def _rate(client, experiment, threads, seconds, log):
+def _rate(client: MlflowClient, experiment: str, threads: int, seconds: float, log: Log) -> float:
     counts, end = [0] * threads, time.monotonic() + seconds
 
-    def play(place):
+    def play(place: int) -> None:
         run = client.create_run(experiment).info.run_id
         while time.monotonic() < end:
             counts[place] += log(client, run, counts[place])
@@ -92,7 +95,7 @@ def _rate(client, experiment, threads, seconds, log):
     return sum(counts) / (time.monotonic() - began)
 
 
-def _batch(client, run, done):
+def _batch(client: MlflowClient, run: str, done: int) -> int:
     now, steps = int(time.time() * 1000), BATCH // len(NAMES)
     first = done // len(NAMES)
     client.log_batch(
@@ -101,7 +104,7 @@ def _batch(client, run, done):
     return BATCH
 
 
-def _single(client, run, done):
+def _single(client: MlflowClient, run: str, done: int) -> int:
     client.log_metric(run, "loss", done / 7, step=done)
     return 1
 

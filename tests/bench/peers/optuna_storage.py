@@ -14,7 +14,7 @@ import optuna
 PROCESSES, NAME = 2, "scale"
 
 
-def share(url, seconds):
+def share(url: str, seconds: float) -> tuple[int, float, int, float]:
     """Return how many trials one process made in how many seconds, and how many it reported in how many."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.load_study(
@@ -37,7 +37,7 @@ def share(url, seconds):
     return len(trials), made_s, reported, time.monotonic() - began
 
 
-def main(url, seconds):
+def main(url: str, seconds: float) -> None:
     url = url.replace("postgresql://", "postgresql+psycopg://")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     optuna.create_study(study_name=NAME, storage=optuna.storages.RDBStorage(url))

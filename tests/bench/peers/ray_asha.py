@@ -5,19 +5,20 @@ import random
 import sys
 import tempfile
 import time
+from typing import Any
 
 import ray
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 
-def steps(config):
+def steps(config: dict[str, Any]) -> None:
     for step in range(1, 10):
         noise = random.Random(f"{config['seed']}:{config['point']:.12f}:{step}").random()
         tune.report({"loss": config["point"] + noise / (step + 1)})
 
 
-def main():
+def main() -> None:
     mode, number, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     tuner = tune.Tuner(

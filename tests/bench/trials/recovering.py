@@ -8,10 +8,11 @@ import muster
 
 def main() -> None:
     trial = muster.trial({"diary": os.devnull, "step_s": 0.02})
+    step_s = float(str(trial.hparams["step_s"]))
     step = start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
-    with open(trial.hparams["diary"], "a", buffering=1) as diary:
+    with open(str(trial.hparams["diary"]), "a", buffering=1) as diary:
         while not trial.should_stop():
-            time.sleep(trial.hparams["step_s"])
+            time.sleep(step_s)
             step += 1
             trial.report(step, loss=1.0 / step)
             diary.write(f"{time.monotonic()} {os.getpid()} {start} {step}\n")

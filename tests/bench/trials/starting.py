@@ -21,7 +21,7 @@ def main() -> None:
     if trial.size > 1:
         hvd.allreduce(torch.ones(1), name="first")
     line = {"began": BEGAN, "imported": IMPORTED, "joined": joined, "reduced": time.time()}
-    with open(trial.hparams["diary"], "a") as diary:
+    with open(str(trial.hparams["diary"]), "a") as diary:
         diary.write(json.dumps(line) + "\n")
 
 

@@ -16,8 +16,9 @@ def value(seed: int, point: float, step: int) -> float:
 
 def main() -> None:
     trial = muster.trial({"point": 0.5, "seed": 7})
+    seed, point = int(str(trial.hparams["seed"])), float(str(trial.hparams["point"]))
     for step in range(1, 10):
-        trial.validate(step, loss=value(trial.hparams["seed"], trial.hparams["point"], step), iteration=step)
+        trial.validate(step, loss=value(seed, point, step), iteration=step)
         began = time.monotonic()
         stop = trial.should_stop()
         if time.monotonic() - began > TIMED_OUT_S:

@@ -74,7 +74,7 @@ def main() -> None:
     optimizer = hvd.DistributedOptimizer(
         torch.optim.SGD(model.parameters(), lr=0.01), named_parameters=model.named_parameters()
     )
-    steps = int(trial.hparams["steps"])
+    steps = int(str(trial.hparams["steps"]))
     warm_up = min(WARM_UP, steps)
     mark = _marking(str(trial.hparams.get("marks", "")))
     for step in range(1, warm_up + steps + 1):
@@ -82,7 +82,7 @@ def main() -> None:
             began = time.monotonic()
         optimizer.zero_grad()
         loss = F.cross_entropy(model(inputs), labels)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimizer.step()
         if step % EVERY == 0:
             trial.report(step, loss=loss.item())

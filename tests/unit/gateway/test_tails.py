@@ -14,6 +14,7 @@ from services.gateway.api.events import Event, EventKind
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import KEPT, Page, Tail, Tails, Told, Waiting
 from shared.ids import TenantId
+from tests.support.virtual_time import in_virtual_time
 
 TENANT = TenantId(UUID(int=1))
 KEY: View = (TENANT, frozenset())
@@ -116,12 +117,14 @@ async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_read
             assert await heard(three, 0, 1) == [1]
 
 
+@in_virtual_time
 async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
-    tails, table = Tails(0.001), Table()
+    tails, table = Tails(1.0), Table()
     with tails.following(KEY, 0, table.read, changes_of(feed)):
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(10)
     reads = table.reads
-    await asyncio.sleep(0.02)
+    assert reads > 5
+    await asyncio.sleep(20)
     assert table.reads == reads
 
 

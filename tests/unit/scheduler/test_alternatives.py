@@ -16,11 +16,13 @@ from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId
+from shared.messages.specs import Wanted
 from tests.support.policies import plain
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
-from tests.unit.scheduler.world import POOL, World, trial_id
+from tests.unit.scheduler.world import POOL, Event, World, trial_id
 
 OTHER = PoolName("other")
+Crowd = tuple[list[tuple[int, bool]], list[int], int | None, int | None]
 CROWD = st.tuples(
     st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=4, max_size=12),
     st.lists(st.integers(20, 60), min_size=3, max_size=3),
@@ -53,7 +55,7 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
                 slots = one.change.slots
                 fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
-            wish = replace(trial.wish, version=trial.wish.version + 1, wanted="kill")
+            wish = replace(trial.wish, version=trial.wish.version + 1, wanted=Wanted.KILL)
             wishes.on_wish(world.cluster, wish, 0, world.now)
             fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
             wishes.on_wish(world.cluster, fresh, world.places, world.now)
@@ -73,7 +75,7 @@ def two_pools(policy: PoolPolicy) -> World:
     return world
 
 
-def crowded(crowd: tuple, policy: PoolPolicy) -> World:
+def crowded(crowd: Crowd, policy: PoolPolicy) -> World:
     requests, priorities, cap, maximum = crowd
     world = two_pools(policy)
     for experiment, priority in enumerate(priorities):
@@ -89,7 +91,9 @@ def crowded(crowd: tuple, policy: PoolPolicy) -> World:
 
 @settings(max_examples=150, deadline=None)
 @given(CROWD, EVENTS, POLICIES)
-def test_what_would_start_does_start_when_it_is_really_done(crowd, events, policy):
+def test_what_would_start_does_start_when_it_is_really_done(
+    crowd: Crowd, events: list[Event], policy: PoolPolicy
+) -> None:
     world = crowded(crowd, policy)
     for event in events:
         happen(world, event)
@@ -109,7 +113,7 @@ def test_what_would_start_does_start_when_it_is_really_done(crowd, events, polic
 
 @settings(max_examples=60, deadline=None)
 @given(CROWD, EVENTS, POLICIES)
-def test_asking_changes_nothing_then_or_later(crowd, events, policy):
+def test_asking_changes_nothing_then_or_later(crowd: Crowd, events: list[Event], policy: PoolPolicy) -> None:
     asked, left_alone = crowded(crowd, policy), crowded(crowd, policy)
     for event in events:
         for world in (asked, left_alone):
@@ -125,7 +129,9 @@ def busy(policy: PoolPolicy, **more: object) -> World:
     """Eight slots on one machine, six of them taken by others of lower rank."""
     world = World(policy)
     world.worker("a", 8)
-    world.part(0, 50), world.part(1, 42), world.part(2, 30)
+    world.part(0, 50)
+    world.part(1, 42)
+    world.part(2, 30)
     world.want(1, 6, experiment=0)
     world.cycle()
     return world
@@ -135,14 +141,14 @@ def told(world: World, number: int) -> dict[str, tuple[object, str]]:
     return {one.kind: (one.number or one.pool, one.start) for one in found(world, trial_id(number))}
 
 
-def test_fewer_slots_are_as_many_as_would_start_now():
+def test_fewer_slots_are_as_many_as_would_start_now() -> None:
     world = busy(plain(POOL))
     world.want(2, 8, experiment=1)
     world.cycle()
     assert told(world, 2) == {"slots": (2, "now")}
 
 
-def test_any_machine_helps_who_waits_for_one():
+def test_any_machine_helps_who_waits_for_one() -> None:
     world = World(plain(POOL))
     world.worker("a", 1, labels=(("rack", "r1"),))
     world.worker("b", 1)
@@ -154,7 +160,7 @@ def test_any_machine_helps_who_waits_for_one():
     assert told(world, 2)["labels"] == (None, "now")
 
 
-def test_a_priority_helps_where_it_gives_the_right_to_ask():
+def test_a_priority_helps_where_it_gives_the_right_to_ask() -> None:
     world = busy(plain(POOL, preemption=True))
     world.part(3, 60)
     world.want(2, 8, experiment=3)
@@ -170,7 +176,7 @@ def busy_with(policy: PoolPolicy) -> World:
     return world
 
 
-def test_a_priority_helps_where_it_goes_before_the_head():
+def test_a_priority_helps_where_it_goes_before_the_head() -> None:
     world = busy(plain(POOL))
     world.want(2, 8, experiment=2)
     world.want(3, 2, experiment=1)
@@ -178,21 +184,25 @@ def test_a_priority_helps_where_it_goes_before_the_head():
     assert told(world, 3) == {"priority": (29, "now")}, "the free slots are kept for the head"
 
 
-def test_limits_that_bind_are_named_with_what_would_do():
+def test_limits_that_bind_are_named_with_what_would_do() -> None:
     world = busy(plain(POOL))
-    world.part(1, 42, max_slots=1), world.quota(0, maximum=7)
+    world.part(1, 42, max_slots=1)
+    world.quota(0, maximum=7)
     world.want(2, 2, experiment=1)
     world.cycle()
     assert told(world, 2) == {"slots": (1, "now")}, "the tenant's maximum stands behind the experiment's"
     world.quota(0, maximum=8)
     assert told(world, 2) == {"slots": (1, "now"), "max_slots": (2, "now")}
-    world.part(1, 42), world.quota(0, maximum=7)
+    world.part(1, 42)
+    world.quota(0, maximum=7)
     assert told(world, 2) == {"slots": (1, "now"), "tenant_maximum": (8, "now")}
 
 
-def test_another_pool_counts_when_the_whole_experiment_goes_there():
+def test_another_pool_counts_when_the_whole_experiment_goes_there() -> None:
     world = two_pools(plain(POOL))
-    world.want(1, 9, experiment=0), world.want(2, 2, experiment=1), world.want(3, 2, experiment=1)
+    world.want(1, 9, experiment=0)
+    world.want(2, 2, experiment=1)
+    world.want(3, 2, experiment=1)
     world.cycle()
     assert told(world, 2)["pool"] == ("other", "now")
     assert "pool" not in told(world, 3), "the first of its experiment would take what is there"

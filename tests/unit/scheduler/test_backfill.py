@@ -1,5 +1,8 @@
 """The one whose turn it is has machines reserved: others may pass it, and never delay it."""
 
+from random import Random
+from typing import Any
+
 from hypothesis import given, settings, strategies as st
 
 from tests.support.policies import plain
@@ -10,8 +13,9 @@ PARTS = (250, 500)
 """In the lists below these are no numbers of slots, but thousandths of one."""
 
 
-def want(world: World, number: int, slots: int, **more: object) -> None:
-    world.want(number, **({"part": slots} if slots in PARTS else {"slots": slots}), **more)
+def want(world: World, number: int, slots: int, **more: Any) -> None:
+    asked: dict[str, Any] = {"part": slots} if slots in PARTS else {"slots": slots}
+    world.want(number, **asked, **more)
 
 
 @settings(max_examples=200, deadline=None)
@@ -27,8 +31,13 @@ def want(world: World, number: int, slots: int, **more: object) -> None:
     st.randoms(use_true_random=False),
 )
 def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
-    running, head, single_node, order, behind, random
-):
+    running: list[int],
+    head: int,
+    single_node: bool,
+    order: str,
+    behind: list[tuple[int, int, int]],
+    random: Random,
+) -> None:
     """Whoever comes behind it, in whichever order the runs on its machines end, and whatever else goes on elsewhere."""
     world = World(plain(POOL, order=order))
     for name, slots in SIZES.items():
@@ -61,21 +70,30 @@ def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
     assert 100 in world.running()
 
 
-def test_the_reservation_does_not_wander():
+def test_the_reservation_does_not_wander() -> None:
     """Were it moved to whichever machine is emptiest now, the one that it left would be filled, and so on for ever."""
     world = World()
-    world.worker("a", 3), world.worker("b", 3)
-    world.want(1, 2), world.cycle()
+    world.worker("a", 3)
+    world.worker("b", 3)
+    world.want(1, 2)
+    world.cycle()
     for number in (2, 3, 4):
-        world.want(number), world.cycle()
-    world.want(5), world.cycle()
+        world.want(number)
+        world.cycle()
+    world.want(5)
+    world.cycle()
     assert [world.placement(n) for n in (1, 2, 3, 4, 5)] == [{"a": 2}, {"a": 1}, {"b": 1}, {"b": 1}, {"b": 1}]
     world.exit(2)
-    world.want(100, 3, single_node=True), world.cycle()
-    assert world.cluster.pools[POOL].reserved.workers == ("a",)
-    world.exit(3), world.exit(4)
+    world.want(100, 3, single_node=True)
+    world.cycle()
+    reserved = world.cluster.pools[POOL].reserved
+    assert reserved is not None and reserved.workers == ("a",)
+    world.exit(3)
+    world.exit(4)
     for number in (6, 7, 8):
-        world.want(number), world.cycle()
+        world.want(number)
+        world.cycle()
     assert world.running() == {1, 5, 6, 7}, "only the other machine is filled"
-    world.exit(1), world.cycle()
+    world.exit(1)
+    world.cycle()
     assert 100 in world.running()

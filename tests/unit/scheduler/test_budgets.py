@@ -30,9 +30,11 @@ def one_runs_one_waits(policy: PoolPolicy = PRICED, **more: Any) -> World:
     """Of one slot each on a machine with four; the second came when the budget was spent."""
     world = World(policy)
     world.worker("a", 4)
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     spend(world, 100.0, **more)
-    world.want(2), world.cycle()
+    world.want(2)
+    world.cycle()
     return world
 
 
@@ -40,7 +42,7 @@ def asked(world: World) -> set[int]:
     return {number for number in world.running() if world.run(number).preempted}
 
 
-def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on():
+def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on() -> None:
     world = one_runs_one_waits()
     assert (world.running(), asked(world)) == ({1}, set())
     told = explain(world.cluster, world.trial(2))
@@ -50,27 +52,32 @@ def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on():
         " nothing starts in pool default until it is raised or the month is over"
     )
     assert world.plan().demand[POOL].waiting == 0, "no machine is brought up for what may not start"
-    world.want(3, 0), world.cycle()
+    world.want(3, 0)
+    world.cycle()
     assert world.running() == {1, 3}, "what holds no slots costs nothing"
 
 
 @pytest.mark.parametrize(
     "after", [{}, {TENANT: Spending(200.0, 100.0)}, {TENANT: Spending(100.0, 0.0)}], ids=["taken", "raised", "month"]
 )  # fmt: skip
-def test_it_starts_when_the_budget_is_taken_away_or_raised_or_the_month_is_over(after: dict[Path, Spending]):
+def test_it_starts_when_the_budget_is_taken_away_or_raised_or_the_month_is_over(
+    after: dict[Path, Spending],
+) -> None:
     world = one_runs_one_waits()
     on_spending(world.cluster, after)
     world.cycle()
     assert world.running() == {1, 2}
 
 
-def test_what_is_only_near_starts_and_is_warned_of():
+def test_what_is_only_near_starts_and_is_warned_of() -> None:
     world = World(PRICED)
     world.worker("a", 4)
-    for spent, said in ((79.9, ()), (80.0, ("the tenant has spent 80% of its budget for this month",))):
+    near = "the tenant has spent 80% of its budget for this month"
+    for spent, warned in ((79.9, []), (80.0, [near])):
         spend(world, spent)
-        assert warnings_of(world.cluster, POOL, tenant_id(0), "lab") == said
-    world.want(1), world.cycle()
+        assert list(warnings_of(world.cluster, POOL, tenant_id(0), "lab")) == warned
+    world.want(1)
+    world.cycle()
     assert world.running() == {1}
     spend(world, 100.0, LAB)
     (said,) = warnings_of(world.cluster, POOL, tenant_id(0), "lab")
@@ -81,19 +88,23 @@ def test_what_is_only_near_starts_and_is_warned_of():
     assert "nothing more starts" in warnings_of(world.cluster, POOL, tenant_id(0), None)[0]
 
 
-def test_with_preempt_running_work_is_asked_once_and_waits_then():
+def test_with_preempt_running_work_is_asked_once_and_waits_then() -> None:
     world = one_runs_one_waits(preempts=True)
-    assert asked(world) == {1} and world.run(1).asked.because == "budget"
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT)), world.cycle()
+    because = world.run(1).asked
+    assert asked(world) == {1} and because is not None and because.because == "budget"
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT))
+    world.cycle()
     assert world.running() == set()
     on_spending(world.cluster, {})
     world.cycle()
     assert world.running() == {1, 2}
 
 
-def test_a_workspaces_budget_is_its_own():
+def test_a_workspaces_budget_is_its_own() -> None:
     world = World(PRICED)
-    world.worker("a", 8), world.worker("b", 8)  # A machine serves one tenant at a time.
+    # A machine serves one tenant at a time.
+    world.worker("a", 8)
+    world.worker("b", 8)
     spend(world, 100.0, LAB, preempts=True)
     for number, workspace, tenant in ((1, "lab", 0), (2, "hall", 0), (3, "lab", 1)):
         world.want(number, workspace=workspace, tenant=tenant, experiment=number)
@@ -102,7 +113,7 @@ def test_a_workspaces_budget_is_its_own():
     assert explain(world.cluster, world.trial(1)).code == "workspace_budget_spent"
 
 
-def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_said():
+def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_said() -> None:
     world = World(PRICED)
     spend(world, 90.0)
     for number in range(8):
@@ -114,7 +125,8 @@ def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_
         "waiting for 1 slot; pool default has no open worker now; machines are rented for 5 more slots of its tenant,"
         " whose budget of 100.00 for this month could be passed within the hour"
     )
-    world.worker("a", 6), world.cycle()
+    world.worker("a", 6)
+    world.cycle()
     assert len(world.running()) == 6, "what stands is used until it is spent"
     assert world.plan().demand[POOL].waiting == 0
     assert (
@@ -139,7 +151,7 @@ SPENDINGS = st.dictionaries(
 )
 def test_whatever_waits_and_comes_machines_are_asked_for_as_far_as_every_budget_bears(
     requests: list[tuple[int, str]], looks: list[tuple[dict[Path, Spending], int]]
-):
+) -> None:
     world = World(PRICED)
     for number, (tenant, workspace) in enumerate(requests):
         world.want(number, tenant=tenant, workspace=workspace, experiment=HOLDERS.index((tenant, workspace)))
@@ -175,26 +187,28 @@ def bearable(
     return total
 
 
-def test_a_pool_without_a_price_costs_nothing_until_it_has_one():
+def test_a_pool_without_a_price_costs_nothing_until_it_has_one() -> None:
     world = one_runs_one_waits(plain(POOL), preempts=True)
     assert (world.running(), asked(world)) == ({1, 2}, set())
     world.cluster.put_pool(PRICED)
-    world.want(3), world.cycle()
+    world.want(3)
+    world.cycle()
     assert world.running() == {1, 2}
     world.cluster.put_pool(replace(PRICED, price_per_slot_hour=None))
     world.cycle()
     assert world.running() == {1, 2, 3}
 
 
-def test_an_account_is_due_when_it_will_be_near_then_when_it_will_be_over():
+def test_an_account_is_due_when_it_will_be_near_then_when_it_will_be_over() -> None:
     assert Spending(100.0, 60.0, per_hour=10.0).due_in == timedelta(hours=2)
     assert Spending(100.0, 80.0, per_hour=10.0).due_in == timedelta(hours=2)
     assert Spending(100.0, 100.0, per_hour=10.0).due_in is None
     assert Spending(100.0, 60.0).due_in is None, "nothing is held"
-    assert Spending(1e12, 0.0, per_hour=1e-9).due_in > timedelta(days=31)
+    late = Spending(1e12, 0.0, per_hour=1e-9).due_in
+    assert late is not None and late > timedelta(days=31)
 
 
-def test_months_are_of_utc():
+def test_months_are_of_utc() -> None:
     late = datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
     assert (month_of(late), next_month(late)) == (
         datetime(2026, 12, 1, tzinfo=UTC),

@@ -29,7 +29,7 @@ def full(*owners: str, slots: int = 1) -> Slicing:
     return Slicing(world)
 
 
-def test_a_pool_has_one_default_wherever_it_is_written():
+def test_a_pool_has_one_default_wherever_it_is_written() -> None:
     machines = Cluster(machines=(Machines(slots=1),))
     assert rules_of(DEFAULT) == PoolRules()
     assert ruled(DEFAULT, PoolRules()) == DEFAULT
@@ -43,7 +43,7 @@ def test_a_pool_has_one_default_wherever_it_is_written():
     assert DEFAULT.quantum is not None
 
 
-def test_a_user_who_comes_late_starts_within_a_quantum_however_long_the_queue_of_another():
+def test_a_user_who_comes_late_starts_within_a_quantum_however_long_the_queue_of_another() -> None:
     slicing = full("ada", "ada", "ada", "ada")
     for number in range(5, 25):
         slicing.world.want(number, experiment=1, owner="ada")
@@ -53,7 +53,7 @@ def test_a_user_who_comes_late_starts_within_a_quantum_however_long_the_queue_of
     assert slicing.world.running() & {1, 2, 3, 4}, "nobody takes all from those who were there"
 
 
-def test_a_small_job_does_not_wait_behind_a_large_one_for_hours():
+def test_a_small_job_does_not_wait_behind_a_large_one_for_hours() -> None:
     slicing = full("ada", slots=4)
     slicing.world.want(2, 4, experiment=2, owner="ada")
     slicing.world.want(3, 1, experiment=3, owner="ben")
@@ -61,14 +61,14 @@ def test_a_small_job_does_not_wait_behind_a_large_one_for_hours():
     assert 3 in slicing.world.running()
 
 
-def test_a_run_of_some_seconds_or_minutes_is_never_interrupted():
+def test_a_run_of_some_seconds_or_minutes_is_never_interrupted() -> None:
     slicing = full("ada")
     slicing.world.want(2, experiment=2, owner="ben")
     list(slicing.steps(10 * MINUTES - 1))
     assert not slicing.asked
 
 
-def test_a_run_that_has_saved_nothing_keeps_its_slots_and_one_that_has_yields_first():
+def test_a_run_that_has_saved_nothing_keeps_its_slots_and_one_that_has_yields_first() -> None:
     slicing = full("ada", "ada")
     slicing.unsaved = frozenset({1, 2})
     slicing.world.want(3, experiment=3, owner="ben")
@@ -80,7 +80,7 @@ def test_a_run_that_has_saved_nothing_keeps_its_slots_and_one_that_has_yields_fi
     assert slicing.world.running() == {1, 3}
 
 
-def test_users_priorities_order_their_own_experiments_only():
+def test_users_priorities_order_their_own_experiments_only() -> None:
     slicing = full("ada")
     world = slicing.world
     for number, owner, priority in ((2, "ada", 42), (3, "ada", 1), (4, "ben", 99)):
@@ -94,7 +94,9 @@ def test_users_priorities_order_their_own_experiments_only():
     assert {1, 2} & {run.trial.int - 1000 for run, _ in slicing.asked[2:]} == set()
 
 
-def test_a_more_important_experiment_takes_turns_from_ones_own_less_important_and_never_yields_to_it():
+def test_a_more_important_experiment_takes_turns_from_ones_own_less_important_and_never_yields_to_it() -> (
+    None
+):
     slicing = full("ada")
     slicing.world.want(2, experiment=2, owner="ada")
     slicing.world.part(2, priority=10)
@@ -104,7 +106,7 @@ def test_a_more_important_experiment_takes_turns_from_ones_own_less_important_an
     assert slicing.world.running() == {2}
 
 
-def test_an_elastic_run_takes_idle_slots_and_shrinks_for_others_at_once():
+def test_an_elastic_run_takes_idle_slots_and_shrinks_for_others_at_once() -> None:
     world = World(DEFAULT)
     world.worker("a", 2)
     world.want(1, experiment=1, owner="ada", needs=Needs(1, 2))
@@ -117,7 +119,7 @@ def test_an_elastic_run_takes_idle_slots_and_shrinks_for_others_at_once():
     assert (asked.because, asked.slots) == ("resize", 1)
 
 
-def test_who_waits_is_told_of_turns_and_of_runs_that_have_saved_nothing():
+def test_who_waits_is_told_of_turns_and_of_runs_that_have_saved_nothing() -> None:
     slicing = full("ada")
     slicing.unsaved = frozenset({1})
     slicing.world.want(2, experiment=2, owner="ben")

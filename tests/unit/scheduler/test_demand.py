@@ -6,10 +6,12 @@ from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
 
 
-def test_nothing_is_asked_for_what_can_never_fit():
+def test_nothing_is_asked_for_what_can_never_fit() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1, 8), world.want(2, 4, single_node=True, experiment=2), world.want(3, 4, experiment=3)
+    world.want(1, 8)
+    world.want(2, 4, single_node=True, experiment=2)
+    world.want(3, 4, experiment=3)
     before = world.plan().demand[POOL]
     assert (before.waiting, before.largest_single_node) == (8 + 4 + 4 - 2, 4)
     world.cluster.put_pool(replace(world.policy, max_slots=4, max_slots_per_worker=2))
@@ -21,9 +23,10 @@ def test_nothing_is_asked_for_what_can_never_fit():
     assert (again.waiting, again.largest_single_node) == (before.waiting, before.largest_single_node)
 
 
-def test_what_a_limit_stops_shapes_nobodys_machines():
+def test_what_a_limit_stops_shapes_nobodys_machines() -> None:
     world = World()
-    world.want(1, 8, single_node=True, tenant=1), world.want(2, 2, single_node=True, tenant=2, experiment=2)
+    world.want(1, 8, single_node=True, tenant=1)
+    world.want(2, 2, single_node=True, tenant=2, experiment=2)
     assert world.plan().demand[POOL].single_node == ((8, 1), (2, 1))
     world.quota(1, maximum=4)
     stopped = world.plan().demand[POOL]
@@ -37,18 +40,21 @@ def test_what_a_limit_stops_shapes_nobodys_machines():
     assert world.plan().demand[POOL].single_node == ((8, 1),), "what is granted waits no more"
 
 
-def test_what_may_be_idle_soon_is_told():
+def test_what_may_be_idle_soon_is_told() -> None:
     world = World(plain(POOL, preemption=True, max_slots=6))
-    world.worker("a", 2), world.worker("b", 2)
-    world.want(1, 2), world.cycle()
+    world.worker("a", 2)
+    world.worker("b", 2)
+    world.want(1, 2)
+    world.cycle()
     assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2)
-    world.part(2, priority=1), world.want(2, 4, experiment=2)
+    world.part(2, priority=1)
+    world.want(2, 4, experiment=2)
     world.cycle()
     assert world.run(1).preempted
     assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2 + 2)
 
 
-def test_demand_is_what_could_be_used_beyond_what_stands():
+def test_demand_is_what_could_be_used_beyond_what_stands() -> None:
     world = World()
     world.worker("a", 2)
     world.part(1, max_slots=3)

@@ -14,10 +14,12 @@ from tests.unit.scheduler.world import World
 A, B = WorkerId("a"), WorkerId("b")
 
 
-def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it():
+def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1), world.want(2), world.cycle()
+    world.want(1)
+    world.want(2)
+    world.cycle()
     assert [(item.trial.id.int, item.needs_spec) for item in desired_of(world.cluster, A)] == [
         (1001, True),
         (1002, True),
@@ -38,27 +40,31 @@ def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it
         (Wanted.KILL, Signal.KILL),
     ],
 )
-def test_what_is_wanted_reaches_the_running_allocation(wanted: Wanted, signal: Signal):
+def test_what_is_wanted_reaches_the_running_allocation(wanted: Wanted, signal: Signal) -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     world.want(1, wanted=wanted, version=2, decide_at=9.0)
     (item,) = desired_of(world.cluster, A)
     assert (item.wanted, item.trial.wish.decide_at) == (signal, 9.0)
 
 
-def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted():
+def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
     world.exit(1, Exit(exit_code=1), workers=("b",))
     assert [item.wanted for item in desired_of(world.cluster, A)] == [Signal.KILL]
 
 
-def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes():
+def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     desired, (has,) = desired_of(world.cluster, A), world.observed("a")
     assert agrees(desired, [has])
     for other in (
@@ -83,14 +89,14 @@ def beats(silence: Silence, start: float, end: float, *, echo: bool) -> list[Wor
     return lost
 
 
-def test_a_worker_silent_for_a_lease_is_given_up_once():
+def test_a_worker_silent_for_a_lease_is_given_up_once() -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 0.0)
     assert beats(silence, 0.0, 4.0, echo=True) == []
     assert beats(silence, 4.25, 20.0, echo=True) == [A]
 
 
-def test_when_one_that_was_given_up_was_heard_last_is_still_told():
+def test_when_one_that_was_given_up_was_heard_last_is_still_told() -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 3.0)
     assert beats(silence, 3.0, 20.0, echo=True) == [A]
@@ -101,7 +107,7 @@ def test_when_one_that_was_given_up_was_heard_last_is_still_told():
 
 
 @pytest.mark.parametrize("outage_s", [2.0, 10.0, 3600.0])
-def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float):
+def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float) -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 1.0)
     silence.on_echo(1.0)
@@ -111,7 +117,7 @@ def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float
     assert beats(silence, back + 4.25, back + 4.5, echo=True) == [A]
 
 
-def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease():
+def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease() -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 0.0)
     silence.on_echo(0.25)
@@ -119,14 +125,14 @@ def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease():
     assert beats(silence, 60.0, 64.0, echo=True) == []
 
 
-def test_a_new_leader_expects_the_workers_it_has_read_of():
+def test_a_new_leader_expects_the_workers_it_has_read_of() -> None:
     silence = Silence(100.0)
     silence.watch(A)
     assert beats(silence, 100.0, 104.0, echo=True) == []
     assert beats(silence, 104.25, 104.25, echo=True) == [A]
 
 
-def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not_count():
+def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not_count() -> None:
     silence = Silence(0.0)
     silence.miss(B)
     silence.on_heard(A, 0.0)
@@ -143,7 +149,7 @@ def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not
     assert silence.take_gone(4 * GONE_AFTER_S + 10) == []
 
 
-def test_no_echo_is_asked_for_while_heartbeats_come_in_time():
+def test_no_echo_is_asked_for_while_heartbeats_come_in_time() -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 10.0)
     assert silence.echo_due_s(10.0) == pytest.approx(1.1)
@@ -151,10 +157,13 @@ def test_no_echo_is_asked_for_while_heartbeats_come_in_time():
     assert silence.echo_due_s(11.2) == 0, "a heartbeat is late: the leader must know that it would be heard"
 
 
-def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell_when_they_are_lost_for_good():
+def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell_when_they_are_lost_for_good() -> (
+    None
+):
     silence = Silence(0.0)
     silence.miss(A)
-    now, gone = 0.0, []
+    gone: list[WorkerId] = []
+    now = 0.0
     while now < GONE_AFTER_S + 10 and not gone:
         if not silence.echo_due_s(now):
             silence.on_echo(now)
@@ -163,7 +172,7 @@ def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell
     assert gone == [A]
 
 
-def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not():
+def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not() -> None:
     silence = Silence(0.0)
     silence.watch(B)
     lost: list[WorkerId] = []
@@ -173,7 +182,7 @@ def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not(
     assert lost == [B]
 
 
-def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_the_way_is_open():
+def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_the_way_is_open() -> None:
     silence = Silence(0.0)
     silence.on_heard(A, 0.0)
     assert beats(silence, 0.25, 9.75, echo=False) == []

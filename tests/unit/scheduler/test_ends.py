@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from services.scheduler.core.run_states import RUN
 from services.scheduler.core.trial import REQUEST, back_off
 from services.scheduler.core.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
+from shared.machine import Machine
 from shared.messages.specs import Signal, Wanted
 from tests.unit.scheduler.world import World
 
@@ -60,10 +62,11 @@ def told(world: World) -> tuple[str, bool, str | None]:
         (KILLS, Exit(), ("completed", False, "completed")),
     ],
 )
-def test_an_exit_means(wanted, exited, expected):
+def test_an_exit_means(wanted: Wanted, exited: Exit, expected: tuple[str, bool, str | None]) -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     if wanted is not RUNS:
         world.want(1, wanted=wanted, version=2)
     world.cluster.take_changes()
@@ -72,14 +75,19 @@ def test_an_exit_means(wanted, exited, expected):
     assert world.trial(1).state == ("closed" if expected[2] else "queued")
 
 
-def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once():
+def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
+    world.cluster.take_changes()
     hung = {name: tuple(replace(one, hangs=True) for one in world.observed(name)) for name in ("a", "b")}
-    world.worker("a", allocations=hung["a"]), world.worker("b")
+    world.worker("a", allocations=hung["a"])
+    world.worker("b")
     assert not world.run(1).hangs, "one of them may work for the other"
-    world.worker("a"), world.worker("b", allocations=hung["b"])
+    world.worker("a")
+    world.worker("b", allocations=hung["b"])
     assert not world.run(1).hangs, "the first has moved since"
     world.cluster.take_changes()
     world.worker("a", allocations=hung["a"])
@@ -90,10 +98,13 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     assert world.trial(1).restarts == 1
 
 
-def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason():
+def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
+    world.cluster.take_changes()
     world.exit(1, FAILED, workers=("a",))
     world.exit(1, INVALID, workers=("b",))
     facts = world.cluster.take_changes().facts
@@ -104,7 +115,7 @@ def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason()
     assert world.trial(1).restarts == 0
 
 
-def test_restarts_are_charged_until_they_are_used_up():
+def test_restarts_are_charged_until_they_are_used_up() -> None:
     world = World()
     world.worker("a")
     world.want(1)
@@ -117,7 +128,7 @@ def test_restarts_are_charged_until_they_are_used_up():
     assert world.trial(1).runs == 3
 
 
-def test_machine_trouble_is_free_but_not_without_end():
+def test_machine_trouble_is_free_but_not_without_end() -> None:
     world = World()
     world.want(1)
     for attempt in range(MAX_FRUITLESS):
@@ -129,7 +140,7 @@ def test_machine_trouble_is_free_but_not_without_end():
     assert world.trial(1).restarts == 0
 
 
-def test_uncharged_ends_back_off_and_the_last_one_names_the_cause():
+def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
     world = World()
     world.worker("a")
     world.want(1)
@@ -149,7 +160,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause():
     ]
 
 
-def test_progress_starts_the_count_of_fruitless_ends_again():
+def test_progress_starts_the_count_of_fruitless_ends_again() -> None:
     world = World()
     world.want(1)
     for attempt in range(3 * MAX_FRUITLESS):
@@ -161,10 +172,12 @@ def test_progress_starts_the_count_of_fruitless_ends_again():
     assert not world.trial(1).is_closed
 
 
-def test_a_lost_gang_frees_its_other_slots_only_when_they_are_really_free():
+def test_a_lost_gang_frees_its_other_slots_only_when_they_are_really_free() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
     world.want(2)
     world.silence("a")
     assert world.trial(1).state == "queued"
@@ -174,10 +187,13 @@ def test_a_lost_gang_frees_its_other_slots_only_when_they_are_really_free():
     assert world.running() == {2}
 
 
-def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause():
+def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
+    world.cluster.take_changes()
     world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
     assert world.run(1).kill_rest and not world.run(1).is_ended
     world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
@@ -186,10 +202,12 @@ def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause():
     assert fact.ending.charged
 
 
-def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended():
+def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1, 2), world.cycle()
+    world.worker("a")
+    world.worker("b")
+    world.want(1, 2)
+    world.cycle()
     world.exit(1, workers=("a",))
     ends.on_tick(world.cluster, world.now + timedelta(seconds=29))
     assert not world.run(1).kill_rest
@@ -198,10 +216,13 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended():
 
 
 @pytest.mark.parametrize(("settled", "expected"), [(2, {1}), (1, set())])
-def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(settled, expected):
+def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(
+    settled: int, expected: set[int]
+) -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     world.exit(1, Exit(exit_code=1, checkpoints=2))
     assert world.cycle() == []
     assert world.trial(1).state == "awaiting"
@@ -212,9 +233,10 @@ def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(set
     assert world.running() == expected
 
 
-def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_never():
+def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_never() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
+    world.worker("a")
+    world.worker("b")
     world.silence("a")
     world.cluster.take_changes()
     for name in ("a", "b"):
@@ -223,7 +245,7 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     assert [fact.worker.id for fact in gone] == ["a"]
 
 
-def test_a_request_without_a_run_closes_once_with_what_was_wanted():
+def test_a_request_without_a_run_closes_once_with_what_was_wanted() -> None:
     world = World()
     world.want(1)
     world.want(1, wanted=STOPS, version=2)
@@ -232,7 +254,7 @@ def test_a_request_without_a_run_closes_once_with_what_was_wanted():
     assert [fact.outcome for fact in facts if isinstance(fact, Closed)] == ["stopped"]
 
 
-def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_number():
+def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_number() -> None:
     world = World()
     world.worker("a")
     world.want(1, version=5, wanted=STOPS)
@@ -244,7 +266,7 @@ def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_num
     assert [run.number for run in world.cycle()] == [1]
 
 
-def test_an_unknown_pool_is_rejected_with_the_reason():
+def test_an_unknown_pool_is_rejected_with_the_reason() -> None:
     world = World()
     world.want(1, pool="nowhere")
     fact = world.cluster.take_changes().facts[0]
@@ -254,10 +276,11 @@ def test_an_unknown_pool_is_rejected_with_the_reason():
     )
 
 
-def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge():
+def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     world.worker("a", allocations=())
     assert world.trial(1).state == "running", "not yet delivered is not lost"
     world.worker("a")
@@ -266,10 +289,11 @@ def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge():
     assert told(world) == ("lost", False, None)
 
 
-def test_an_exit_of_another_token_or_repeated_changes_nothing():
+def test_an_exit_of_another_token_or_repeated_changes_nothing() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     run = world.run(1)
     stale = heard.Observed(run.allocation, run.id, run.token - 1, exit=Exit())
     world.worker("a", allocations=(stale,))
@@ -279,19 +303,22 @@ def test_an_exit_of_another_token_or_repeated_changes_nothing():
     assert world.trial(1).restarts == 1
 
 
-def test_a_paused_and_resumed_run_goes_back_to_the_queue():
+def test_a_paused_and_resumed_run_goes_back_to_the_queue() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
-    world.want(1, wanted=PARKS, version=2), world.want(1, version=3)
+    world.want(1)
+    world.cycle()
+    world.want(1, wanted=PARKS, version=2)
+    world.want(1, version=3)
     world.exit(1, Exit(acknowledged=Signal.PAUSE))
     assert world.trial(1).state == "queued"
 
 
-def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run():
+def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     old = world.observed("a")
     world.silence("a")
     world.worker("a", allocations=old)
@@ -302,14 +329,14 @@ def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run()
 
 
 @pytest.mark.parametrize("machine", [REQUEST, RUN, LIVENESS, DRAIN], ids=lambda machine: machine.name)
-def test_every_state_is_reachable_and_final_ones_are_absorbing(machine):
+def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[Any, Any]) -> None:
     states = {state for state, _ in machine.table} | set(machine.table.values())
     assert machine.reachable() == states
     for state in machine.final:
         assert all(machine.next(state, trigger) == state for _, trigger in machine.table)
 
 
-def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more():
+def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more() -> None:
     world = World()
     world.worker("a", 1)
     heard.on_removed(world.cluster, WorkerId("a"), world.now)

@@ -10,8 +10,9 @@ from services.scheduler.core.placement.labels import Where, labels_of
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from shared.ids import PoolName
+from shared.messages.specs import Wanted
 from tests.support.policies import plain
-from tests.unit.scheduler.test_alternatives import CROWD, crowded, waiting
+from tests.unit.scheduler.test_alternatives import CROWD, Crowd, crowded, waiting
 from tests.unit.scheduler.test_properties import POLICIES
 from tests.unit.scheduler.world import POOL, World, experiment_id
 
@@ -43,17 +44,21 @@ def served(slots: int = 1, lengths: tuple[float, ...] = (1.0,) * ENOUGH, policy:
     return world
 
 
-def test_nothing_is_said_before_enough_runs_have_ended():
+def test_nothing_is_said_before_enough_runs_have_ended() -> None:
     world = served(lengths=(1.0,) * (ENOUGH - 1))
-    world.want(1), world.want(2)
+    world.want(1)
+    world.want(2)
     world.cycle()
     assert expected(world, 2) is None
-    world.wait(60), world.exit(1), world.cycle()
-    world.want(3), world.cycle()
+    world.wait(60)
+    world.exit(1)
+    world.cycle()
+    world.want(3)
+    world.cycle()
     assert surely(world, 3).runs == ENOUGH
 
 
-def test_it_starts_when_the_run_before_it_and_those_ahead_have_had_their_time():
+def test_it_starts_when_the_run_before_it_and_those_ahead_have_had_their_time() -> None:
     world = served()
     for number in (1, 2, 3):
         world.want(number)
@@ -65,49 +70,59 @@ def test_it_starts_when_the_run_before_it_and_those_ahead_have_had_their_time():
     assert third.expected_ms > second.expected_ms
 
 
-def test_a_run_that_outlasts_all_others_is_not_about_to_end():
+def test_a_run_that_outlasts_all_others_is_not_about_to_end() -> None:
     world = served()
-    world.want(1), world.want(2)
+    world.want(1)
+    world.want(2)
     world.cycle()
     early = surely(world, 2).expected_ms
     world.wait(600)
     assert surely(world, 2).expected_ms > 2 * early
 
 
-def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there():
+def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
     world = served(slots=2, lengths=(1.0, 3.0) * ENOUGH)
-    world.want(1), world.want(2)
+    world.want(1)
+    world.want(2)
     world.cycle()
-    world.want(3, 2), world.cycle()
+    world.want(3, 2)
+    world.cycle()
     gang = surely(world, 3).expected_ms
-    world.part(1, 42), world.want(4, 1, experiment=1)
+    world.part(1, 42)
+    world.want(4, 1, experiment=1)
     one = surely(world, 4).expected_ms
     assert gang < one, "the gang goes first, and takes the machine"
-    world.want(3, 2, "kill", version=2), world.cycle()
+    world.want(3, 2, Wanted.KILL, version=2)
+    world.cycle()
     assert surely(world, 4).expected_ms < gang, "one slot is free before both are"
 
 
-def test_a_limit_counts_as_well_as_the_machines():
+def test_a_limit_counts_as_well_as_the_machines() -> None:
     world = served(slots=4)
     world.part(0, 42, max_slots=1)
-    world.want(1), world.want(2), world.want(3)
+    world.want(1)
+    world.want(2)
+    world.want(3)
     world.cycle()
     assert binding_of(world.cluster, world.trial(2)) == "max_slots"
     assert 0 < surely(world, 2).expected_ms < surely(world, 3).expected_ms
 
 
-def test_what_no_end_of_a_run_brings_is_not_foretold():
+def test_what_no_end_of_a_run_brings_is_not_foretold() -> None:
     world = served()
     world.want(1, 5)
     world.cycle()
     assert expected(world, 1) is None, "larger than the pool"
-    world.want(2), world.cycle()
+    world.want(2)
+    world.cycle()
     assert expected(world, 2) is None, "it runs"
 
 
 @settings(max_examples=60, deadline=None)
 @given(CROWD, POLICIES, st.integers(0, 3))
-def test_asking_is_repeatable_ordered_and_changes_nothing(crowd, policy, minutes):
+def test_asking_is_repeatable_ordered_and_changes_nothing(
+    crowd: Crowd, policy: PoolPolicy, minutes: int
+) -> None:
     world = crowded(crowd, policy)
     for number in range(ENOUGH):
         for pool in (POOL, PoolName("other")):
@@ -125,7 +140,7 @@ def test_asking_is_repeatable_ordered_and_changes_nothing(crowd, policy, minutes
     assert world.plan() == before
 
 
-def test_runs_that_go_on_make_the_known_ones_look_short():
+def test_runs_that_go_on_make_the_known_ones_look_short() -> None:
     doubt = np.zeros(1000)
     chance = np.random.default_rng(7).random(1000)
     ended = [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -136,11 +151,12 @@ def test_runs_that_go_on_make_the_known_ones_look_short():
     assert np.all(rests >= 0) and np.median(rests) < 2
 
 
-def test_a_request_for_some_machines_waits_for_those_alone():
+def test_a_request_for_some_machines_waits_for_those_alone() -> None:
     world = served(lengths=(1.0,) * ENOUGH)
     world.worker("b", labels=labels_of({"gpu": "new"}))
     needs = Needs(where=Where(required=labels_of({"gpu": "new"})))
-    world.want(1, needs=needs), world.want(2, needs=needs)
+    world.want(1, needs=needs)
+    world.want(2, needs=needs)
     world.cycle()
     assert world.placement(1) == {"b": 1} and world.running() == {1}, "machine a is free, and will not do"
     world.wait(10)

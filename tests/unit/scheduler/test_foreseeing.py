@@ -1,7 +1,9 @@
 """The expected starts of a page of the queue are those that each of its trials is explained with."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+import pytest
 
 from services.scheduler.core.explain.refusals import binding_of
 from services.scheduler.queries import foreseeing
@@ -19,7 +21,7 @@ class _Clock:
     def __init__(self, world: World, step_s: float = 0.0) -> None:
         self._now, self._step_s, self._monotonic = world.now, step_s, 0.0
 
-    def now(self):
+    def now(self) -> datetime:
         return self._now
 
     def monotonic(self) -> float:
@@ -40,7 +42,7 @@ def shown(world: World, step_s: float = 0.0) -> QueuePage:
     return asyncio.run(with_starts(term_of(world), page, _Clock(world, step_s)))
 
 
-def test_each_that_waits_starts_when_it_would_be_told_alone_and_in_the_order_of_the_queue():
+def test_each_that_waits_starts_when_it_would_be_told_alone_and_in_the_order_of_the_queue() -> None:
     world = busy()
     running, *waiting = shown(world).entries
     assert running.state == "running" and running.expected_start is None
@@ -54,7 +56,7 @@ def test_each_that_waits_starts_when_it_would_be_told_alone_and_in_the_order_of_
     assert ends[0] < ends[-1] and all(end > world.now - timedelta(seconds=1) for end in ends)
 
 
-def test_no_more_are_reckoned_than_there_is_time_or_need_for(monkeypatch):
+def test_no_more_are_reckoned_than_there_is_time_or_need_for(monkeypatch: pytest.MonkeyPatch) -> None:
     world = busy()
     told = [entry.expected_start is not None for entry in shown(world, step_s=0.11).entries]
     assert told == [False, True, True, False, False, False]

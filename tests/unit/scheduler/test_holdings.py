@@ -1,16 +1,18 @@
 """Usage is what was really held: the ledger's sums equal an independent count, whatever happens to workers and leaders."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.holdings import Holding, Ledger
+from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.worker import Liveness
+from shared.ids import WorkerId
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
-from tests.unit.scheduler.world import NOW, POOL, World, tenant_id
+from tests.unit.scheduler.world import NOW, POOL, Event, World, tenant_id
 
 
 class Books:
@@ -27,7 +29,7 @@ class Books:
         self.world.now += timedelta(seconds=seconds)
 
     def slot_seconds(self, until: datetime | None = None) -> dict[object, float]:
-        sums: Counter[object] = Counter()
+        sums: defaultdict[object, float] = defaultdict(float)
         for one in self.kept.values():
             sums[one.tenant] += one.slots * ((one.until or self.world.now) - one.since).total_seconds()
         return dict(sums)
@@ -40,7 +42,7 @@ def books(**workers: int) -> Books:
     return Books(world)
 
 
-def test_slots_count_from_the_grant_until_the_worker_lets_go():
+def test_slots_count_from_the_grant_until_the_worker_lets_go() -> None:
     kept = books(a=4)
     kept.world.want(1, 3)
     kept.cycle(90)
@@ -49,7 +51,7 @@ def test_slots_count_from_the_grant_until_the_worker_lets_go():
     assert kept.slot_seconds() == {tenant_id(0): 270}
 
 
-def test_a_gangs_late_member_counts_alone():
+def test_a_gangs_late_member_counts_alone() -> None:
     kept = books(a=2, b=2)
     kept.world.want(1, 4)
     kept.cycle(10)
@@ -60,7 +62,7 @@ def test_a_gangs_late_member_counts_alone():
     assert kept.slot_seconds() == {tenant_id(0): 4 * 10 + 2 * 20}
 
 
-def test_a_lost_workers_slots_count_for_nobody_even_when_it_returns_with_the_old_run():
+def test_a_lost_workers_slots_count_for_nobody_even_when_it_returns_with_the_old_run() -> None:
     kept = books(a=2)
     kept.world.want(1, 2)
     kept.cycle(10)
@@ -76,7 +78,7 @@ def test_a_lost_workers_slots_count_for_nobody_even_when_it_returns_with_the_old
     assert kept.slot_seconds() == {tenant_id(0): 20 + 2 * 10}, "granted anew, it counts anew"
 
 
-def test_a_gang_that_lost_a_member_counts_the_others_until_they_have_gone():
+def test_a_gang_that_lost_a_member_counts_the_others_until_they_have_gone() -> None:
     kept = books(a=1, b=1)
     kept.world.want(1, 2)
     kept.cycle(10)
@@ -89,13 +91,13 @@ def test_a_gang_that_lost_a_member_counts_the_others_until_they_have_gone():
     assert kept.slot_seconds() == {tenant_id(0): 2 * 10 + 1 * 7}
 
 
-def test_the_next_term_goes_on_from_what_was_left_open():
+def test_the_next_term_goes_on_from_what_was_left_open() -> None:
     kept = books(a=2, gone=1)
     kept.world.want(1, 2)
     kept.cycle(10)
     later = Ledger()
     later.load(kept.kept.values())
-    worker = kept.world.cluster.workers["a"]
+    worker = kept.world.cluster.workers[WorkerId("a")]
     worker.is_heard = False
     worker.clear()
     later.follow(worker, NOW + timedelta(seconds=20))
@@ -106,17 +108,17 @@ def test_the_next_term_goes_on_from_what_was_left_open():
     assert (ended.since, ended.until) == (NOW, NOW + timedelta(seconds=30))
 
 
-def test_what_stands_open_on_a_worker_that_is_no_more_ends():
+def test_what_stands_open_on_a_worker_that_is_no_more_ends() -> None:
     kept = books(a=2)
     kept.world.want(1, 2)
     kept.cycle(10)
     later = Ledger()
     later.load(kept.kept.values())
-    later.end_unknown(["b"], kept.world.now)
+    later.end_unknown([WorkerId("b")], kept.world.now)
     assert [one.until for one in later.take_changes()] == [kept.world.now]
 
 
-def test_a_leader_whose_clock_is_behind_takes_nothing_back():
+def test_a_leader_whose_clock_is_behind_takes_nothing_back() -> None:
     kept = books(a=1)
     kept.world.want(1)
     kept.cycle()
@@ -128,7 +130,9 @@ def test_a_leader_whose_clock_is_behind_takes_nothing_back():
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(EVENTS.map(lambda found: found[:3]), st.integers(0, 1000)), max_size=25), POLICIES)
-def test_the_sums_equal_an_independent_count(steps, policy):
+def test_the_sums_equal_an_independent_count(
+    steps: list[tuple[list[Event], int]], policy: PoolPolicy
+) -> None:
     """Counted a second time by adding up, step by step, what live workers hold; what was there when one was lost is not."""
     world = World(policy)
     kept = Books(world)
@@ -166,7 +170,7 @@ def _held_by_lost(world: World) -> set[object]:
     }
 
 
-def test_a_holding_costs_what_its_pools_machines_cost_when_it_began():
+def test_a_holding_costs_what_its_pools_machines_cost_when_it_began() -> None:
     kept = books(a=4)
     pool = kept.world.cluster.pools[POOL]
     kept.world.cluster.put_pool(replace(pool.policy, price_per_slot_hour=2.5))

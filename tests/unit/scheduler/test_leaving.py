@@ -18,12 +18,13 @@ PERHAPS = Leaving(reason="AWS recommends to leave this spot instance (rebalance)
 def begun() -> World:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     world.worker("a")
     return world
 
 
-def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost():
+def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost() -> None:
     world = begun()
     world.worker("b")
     world.worker("a", leaving=SOON)
@@ -37,24 +38,29 @@ def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost():
     assert world.placement(1) == {"b": 1} and world.trial(1).restarts == 0
 
 
-def test_what_is_only_likely_keeps_new_work_away():
+def test_what_is_only_likely_keeps_new_work_away() -> None:
     world = begun()
     world.exit(1)
-    world.worker("a", leaving=PERHAPS), world.worker("b")
-    world.want(2), world.cycle()
+    world.worker("a", leaving=PERHAPS)
+    world.worker("b")
+    world.want(2)
+    world.cycle()
     assert world.placement(2) == {"b": 1}
     world.worker("b", leaving=PERHAPS)
     assert not world.run(2).preempted, "it may train on until it is taken back"
 
 
-def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again():
+def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again() -> None:
     world = begun()
-    world.exit(1), world.worker("a", leaving=PERHAPS)
-    world.want(2), world.cycle()
+    world.exit(1)
+    world.worker("a", leaving=PERHAPS)
+    world.want(2)
+    world.cycle()
     assert any(isinstance(fact, WorkerUp) for fact in world.told.facts) and world.running() == set()
     told = explain(world.cluster, world.trial(2))
     assert told.message.endswith("; 1 more slot on workers that are being drained (a)")
-    world.worker("a"), world.cycle()
+    world.worker("a")
+    world.cycle()
     assert world.running() == {2}
 
 

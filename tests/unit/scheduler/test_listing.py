@@ -52,7 +52,9 @@ def filled(requests: list[tuple[int, int, int]], policy: PoolPolicy) -> World:
 
 @settings(max_examples=80, deadline=None)
 @given(REQUESTS, st.integers(1, 7), st.sampled_from(["fifo", "priority", "aged", "fair_share"]))
-def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, limit, order):
+def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(
+    requests: list[tuple[int, int, int]], limit: int, order: str
+) -> None:
     ageing = timedelta(seconds=20) if order == "aged" else None
     policy = plain(POOL, order="priority" if order == "aged" else order, ageing=ageing)
     world = filled(requests, policy)
@@ -66,7 +68,7 @@ def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, 
         waiting = [entry for entry in entries if entry.state == "waiting"]
         for entry in waiting:
             assert entry.position == 1 + ahead(pool, [entry.trial_id])[entry.trial_id]
-        positions = [entry.position for entry in waiting]
+        positions = [entry.position or 0 for entry in waiting]
         assert positions == sorted(set(positions)), "in the order of service, no two at one place"
     if order != "fair_share":
         both = read(term_of(world), 0, limit) + read(term_of(world), 1, limit)
@@ -74,22 +76,23 @@ def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, 
         assert places == list(range(1, len(places) + 1)), "places of all tenants together leave no gap"
 
 
-def test_a_list_goes_on_where_it_was_when_those_before_have_gone():
+def test_a_list_goes_on_where_it_was_when_those_before_have_gone() -> None:
     world = filled([(0, 0, 1)] * 6, plain(POOL, order="fifo"))
     first = page_of(term_of(world), tenant_id(), GetQueue(limit=3))
-    world.exit(0), world.cycle()
+    world.exit(0)
+    world.cycle()
     rest = page_of(term_of(world), tenant_id(), GetQueue(limit=9, after=first.next))
     assert [entry.trial_id for entry in rest.entries] == [trial_id(number) for number in (3, 4, 5)]
 
 
-def test_a_cursor_of_something_else_is_refused():
+def test_a_cursor_of_something_else_is_refused() -> None:
     world = filled([(0, 0, 1)], plain(POOL))
     with pytest.raises(Rejected) as refused:
         page_of(term_of(world), tenant_id(), GetQueue(after="default:running:1"))
     assert refused.value.code == "bad_cursor"
 
 
-def test_what_is_not_in_the_queue_has_no_place():
+def test_what_is_not_in_the_queue_has_no_place() -> None:
     world = filled([(0, 0, 1), (0, 0, 1)], plain(POOL))
     unknown = TrialId(trial_id(99))
     assert ahead(world.cluster.pools[POOL], [trial_id(0), trial_id(1), unknown]) == {trial_id(1): 0}
@@ -108,7 +111,9 @@ def chosen(world: World, filter_: str, sort: str = "", limit: int = 500) -> list
         after = page.next
 
 
-def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(monkeypatch):
+def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world = filled([(0, 1, 1), (0, 0, 1), (0, 2, 2), (0, 0, 2)], plain(POOL, order="fifo"))
     assert chosen(world, "") == ["0 running None", "1 waiting 1", "2 waiting 2", "3 waiting 3"]
     assert chosen(world, "state = waiting and slots = 2") == ["2 waiting 2", "3 waiting 3"]
@@ -135,17 +140,19 @@ def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(monkeypa
 
 
 @pytest.mark.parametrize("after", ["default:0:0:0:1:x", "{", '"x"'])
-def test_a_cursor_of_another_order_is_refused_where_it_is_sorted(after):
+def test_a_cursor_of_another_order_is_refused_where_it_is_sorted(after: str) -> None:
     world = filled([(0, 0, 1)], plain(POOL))
     with pytest.raises(Rejected) as refused:
         page_of(term_of(world), tenant_id(), GetQueue(sort="since", after=after))
     assert refused.value.code == "bad_cursor"
 
 
-def test_a_running_one_tells_its_slots_and_a_waiting_one_none():
+def test_a_running_one_tells_its_slots_and_a_waiting_one_none() -> None:
     world = World(plain(POOL, exclusive=False))
-    world.worker("a", 2), world.worker("b", 1)
-    world.want(1, 2), world.want(2, 2)
+    world.worker("a", 2)
+    world.worker("b", 1)
+    world.want(1, 2)
+    world.want(2, 2)
     world.cycle()
     first, second = read(term_of(world), 0, 10)
     assert {one.worker: one.slots for one in first.held} == {"a": (0, 1)}

@@ -12,10 +12,12 @@ from tests.unit.scheduler.test_ends import FAILED, told
 from tests.unit.scheduler.world import World
 
 
-def test_a_log_policy_can_make_a_failure_the_last():
+def test_a_log_policy_can_make_a_failure_the_last() -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle(), world.cluster.take_changes()
+    world.want(1)
+    world.cycle()
+    world.cluster.take_changes()
     world.exit(1, FAILED._replace(reason="it broke", policies=(("NCCL", "label"), ("OOM", "cancel_retries"))))
     facts = world.cluster.take_changes().facts
     (closed,) = (fact for fact in facts if isinstance(fact, Closed))
@@ -25,17 +27,21 @@ def test_a_log_policy_can_make_a_failure_the_last():
 
 
 @pytest.mark.parametrize("signal", [Signal.PREEMPT, Signal.PAUSE])
-def test_a_log_policy_ends_nothing_that_gave_way(signal):
+def test_a_log_policy_ends_nothing_that_gave_way(signal: Signal) -> None:
     world = World()
     world.worker("a")
-    world.want(1), world.cycle(), world.cluster.take_changes()
+    world.want(1)
+    world.cycle()
+    world.cluster.take_changes()
     world.exit(1, Exit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
     assert told(world)[0] in ("preempted", "parked")
 
 
-def test_a_log_policy_keeps_later_runs_off_a_machine():
+def test_a_log_policy_keeps_later_runs_off_a_machine() -> None:
     world = World()
-    world.worker("a"), world.want(1), world.cycle()
+    world.worker("a")
+    world.want(1)
+    world.cycle()
     observed = [replace(one, is_excluded=True) for one in world.observed("a")]
     world.worker("a", allocations=tuple(observed))
     world.exit(1, FAILED)

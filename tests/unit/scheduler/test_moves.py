@@ -49,7 +49,7 @@ def step(world: World) -> None:
     world.cycle()
 
 
-def test_a_run_moves_and_the_gang_starts_where_it_was():
+def test_a_run_moves_and_the_gang_starts_where_it_was() -> None:
     world = split()
     assert asked(world) == []
     for _ in range(30):
@@ -60,7 +60,7 @@ def test_a_run_moves_and_the_gang_starts_where_it_was():
     assert len(world.placement(9)) == 1
 
 
-def test_a_move_pays_once_waiting_has_cost_more():
+def test_a_move_pays_once_waiting_has_cost_more() -> None:
     """Four slots wait; the move costs two slots the time since they were saved and a pause."""
     world = split()
     cost_ms = 2 * PAUSE_MS
@@ -73,7 +73,7 @@ def test_a_move_pays_once_waiting_has_cost_more():
     raise AssertionError("nobody was asked")
 
 
-def test_the_run_that_was_saved_last_moves():
+def test_the_run_that_was_saved_last_moves() -> None:
     world = split()
     world.wait(20)
     run = world.run(2)
@@ -82,7 +82,7 @@ def test_the_run_that_was_saved_last_moves():
     assert asked(world) == [2]
 
 
-def test_nothing_moves_without_the_rule_or_where_it_would_not_fit():
+def test_nothing_moves_without_the_rule_or_where_it_would_not_fit() -> None:
     world = split(defragment=False)
     world.wait(500)
     assert asked(world) == []
@@ -94,14 +94,14 @@ def test_nothing_moves_without_the_rule_or_where_it_would_not_fit():
     assert asked(world) == [], "two slots are left: not enough for four, wherever they are"
 
 
-def test_min_run_and_max_preemptions_protect_from_moves():
+def test_min_run_and_max_preemptions_protect_from_moves() -> None:
     for rule in ({"min_run": timedelta(hours=1)}, {"max_preemptions": 0}):
         world = split(**rule)
         world.wait(500)
         assert asked(world) == []
 
 
-def test_a_machine_of_another_tenant_is_cleared_for_a_gang():
+def test_a_machine_of_another_tenant_is_cleared_for_a_gang() -> None:
     """Tenant 1 has two machines half used; tenant 0 wants one whole."""
     world = World(plain(POOL, defragment=True))
     for name in ("a", "b"):
@@ -133,14 +133,16 @@ REQUESTS = st.lists(st.tuples(st.integers(1, 4), st.booleans(), st.integers(0, 1
     st.lists(st.integers(1, 9), max_size=4),
     st.sampled_from(["fifo", "priority", "fair_share"]),
 )
-def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(requests, exclusive, ended, order):
+def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(
+    requests: list[tuple[int, bool, int]], exclusive: bool, ended: list[int], order: str
+) -> None:
     world = World(plain(POOL, defragment=True, exclusive=exclusive, order=order))
     for name, slots in {"a": 4, "b": 4, "c": 2}.items():
         world.worker(name, slots)
     for number, (slots, single, tenant) in enumerate(requests, start=1):
         world.want(number, slots, single_node=single, tenant=tenant, experiment=number)
         world.cycle()
-    lost_ms = spent_ms = 0
+    lost_ms, spent_ms = 0, 0.0
     for at in range(60):
         if at < len(ended) and ended[at] in world.running():
             world.exit(ended[at])
@@ -151,7 +153,7 @@ def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(requests, exc
         for signal in planned.signals:
             run = world.cluster.runs[signal.run]
             assert signal.because == "defragment"
-            assert planned.refusals[signal.for_trial] == "preempting"
+            assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
             held_ms = (world.now - (run.saved_at or run.granted_at)) / timedelta(milliseconds=1)
             spent_ms += run.slots * (held_ms + PAUSE_MS)
         assert spent_ms <= lost_ms

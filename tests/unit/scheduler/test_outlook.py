@@ -29,9 +29,10 @@ def seen(world: World, tenant: int = 0, workspace: str = "Uncategorized") -> Out
     return outlook_of(world.cluster, pool, (tenant_id(tenant), workspace), VIEW, ())
 
 
-def test_those_who_run_come_first_then_lines_of_those_who_wait():
+def test_those_who_run_come_first_then_lines_of_those_who_wait() -> None:
     world = served(slots=2)
-    world.want(1, 2, experiment=1, tenant=3), world.cycle()
+    world.want(1, 2, experiment=1, tenant=3)
+    world.cycle()
     world.wait(30)
     for number in (2, 3):
         world.want(number, 1, experiment=2)
@@ -50,17 +51,21 @@ def test_those_who_run_come_first_then_lines_of_those_who_wait():
     assert seen(world, tenant=3).requests[0].tenant == 0
 
 
-def test_where_too_few_have_ended_nothing_is_said_of_how_long():
+def test_where_too_few_have_ended_nothing_is_said_of_how_long() -> None:
     world = World(plain(POOL, exclusive=False))
     world.worker("a", 1)
-    world.want(1), world.want(2), world.cycle()
+    world.want(1)
+    world.want(2)
+    world.cycle()
     assert [one.rest_s for one in seen(world).requests] == [(), ()]
 
 
-def test_limits_and_windows_are_told_by_numbers_and_the_workspace_that_asks_is_its_own():
+def test_limits_and_windows_are_told_by_numbers_and_the_workspace_that_asks_is_its_own() -> None:
     world = World()
     world.worker("a", 4)
-    world.quota(0, 1, 3), world.quota(0, 0, 2, workspace="vision"), world.quota(5, 2, None)
+    world.quota(0, 1, 3)
+    world.quota(0, 0, 2, workspace="vision")
+    world.quota(5, 2, None)
     world.reserve(5, 2, 60, 120)
     found = seen(world, workspace="vision")
     assert [(one.tenant, one.workspace, one.maximum) for one in found.limits] == [
@@ -73,7 +78,7 @@ def test_limits_and_windows_are_told_by_numbers_and_the_workspace_that_asks_is_i
     assert seen(world, workspace="speech").limits[1].workspace == 1
 
 
-def test_a_pool_that_no_answer_can_hold_is_refused(monkeypatch):
+def test_a_pool_that_no_answer_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.worker("a", 4)
     for number in range(3):

@@ -21,7 +21,7 @@ def on(world: World, number: int) -> tuple[str, int]:
     return str(share.worker), share.slot_ids[0]
 
 
-def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time():
+def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time() -> None:
     world = World()
     world.worker("a", 2)
     for number in (1, 2, 3):
@@ -32,7 +32,7 @@ def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time():
     assert world.cluster.pools[POOL].capacity.free == 0
 
 
-def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_opened():
+def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_opened() -> None:
     world = World()
     world.worker("a", 3)
     for number, part in enumerate((600, 700, 300, 400), start=1):
@@ -44,7 +44,7 @@ def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_ope
     assert world.cluster.pools[POOL].capacity.free == 1
 
 
-def test_tenants_never_share_a_slot_even_where_they_share_a_machine():
+def test_tenants_never_share_a_slot_even_where_they_share_a_machine() -> None:
     world = World(SHARED)
     world.worker("a", 2)
     world.want(1, part=HALF)
@@ -61,7 +61,7 @@ def test_tenants_never_share_a_slot_even_where_they_share_a_machine():
     assert explain(world.cluster, world.trial(5)).message.startswith("waiting for 0.5 slots; 0 free of 2")
 
 
-def test_a_slot_is_free_again_for_all_when_its_last_part_has_left():
+def test_a_slot_is_free_again_for_all_when_its_last_part_has_left() -> None:
     world = World(SHARED)
     world.worker("a", 1)
     world.want(1, part=300)
@@ -76,7 +76,7 @@ def test_a_slot_is_free_again_for_all_when_its_last_part_has_left():
     assert world.running() == {3}
 
 
-def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave():
+def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
     world.want(1, part=HALF)
@@ -91,7 +91,7 @@ def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave():
     assert world.running() == {2, 3}
 
 
-def test_what_a_tenant_may_hold_counts_parts_exactly():
+def test_what_a_tenant_may_hold_counts_parts_exactly() -> None:
     world = World()
     world.worker("a", 4)
     world.quota(0, maximum=1)
@@ -105,7 +105,7 @@ def test_what_a_tenant_may_hold_counts_parts_exactly():
     assert "holds 1 of the 1 slot that" in told.message
 
 
-def test_half_a_slot_is_used_as_half_a_slot():
+def test_half_a_slot_is_used_as_half_a_slot() -> None:
     world = World()
     world.worker("a", 1)
     world.want(1, part=HALF)
@@ -114,7 +114,7 @@ def test_half_a_slot_is_used_as_half_a_slot():
     assert holding.slots == Fraction(1, 2)
 
 
-def test_shares_count_parts_as_parts():
+def test_shares_count_parts_as_parts() -> None:
     """Two whole slots of one tenant weigh as much as four halves of another: the next slot goes by what was served."""
     world = World(plain(POOL, order="fair_share", exclusive=False))
     world.worker("a", 4)
@@ -136,7 +136,7 @@ def test_shares_count_parts_as_parts():
     assert world.running() == {1, 2, 6, 8}
 
 
-def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_nothing():
+def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_nothing() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 2)
     world.part(0, 50)
@@ -155,7 +155,7 @@ def test_runs_that_share_a_slot_are_asked_together_and_none_where_that_frees_not
     assert planned.refusals[trial_id(5)] == "preempting", "the slot is on its way when both have gone"
 
 
-def test_for_a_part_no_more_are_asked_than_leave_it_room():
+def test_for_a_part_no_more_are_asked_than_leave_it_room() -> None:
     world = World(plain(POOL, preemption=True))
     world.worker("a", 1)
     world.part(0, 50)
@@ -173,7 +173,7 @@ def test_for_a_part_no_more_are_asked_than_leave_it_room():
     assert 4 in world.running()
 
 
-def test_machines_are_asked_for_by_whole_slots_of_each_tenant():
+def test_machines_are_asked_for_by_whole_slots_of_each_tenant() -> None:
     world = World()
     for number in (1, 2, 3):
         world.want(number, part=HALF)
@@ -181,7 +181,7 @@ def test_machines_are_asked_for_by_whole_slots_of_each_tenant():
     assert world.plan().demand[POOL].waiting == 3
 
 
-def test_a_part_joins_only_where_its_labels_allow():
+def test_a_part_joins_only_where_its_labels_allow() -> None:
     world = World()
     world.worker("a", 2, labels=(("gpu", "old"),))
     world.worker("b", 2, labels=(("gpu", "new"),))
@@ -194,7 +194,7 @@ def test_a_part_joins_only_where_its_labels_allow():
     assert (on(world, 2)[0], on(world, 3)) == ("b", on(world, 1))
 
 
-def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue():
+def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue() -> None:
     world = World()
     world.worker("a", 2)
     world.want(1, part=HALF)
@@ -210,7 +210,7 @@ def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue():
     assert world.running() == {3}
 
 
-def test_a_run_without_slots_goes_where_the_fewest_are():
+def test_a_run_without_slots_goes_where_the_fewest_are() -> None:
     world = World(plain(POOL, auxiliary_per_worker=2))
     world.worker("a")
     world.worker("b")

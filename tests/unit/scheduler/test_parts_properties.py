@@ -14,7 +14,7 @@ from services.scheduler.core.run import Exit, Run
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, Signal
 from tests.support.policies import plain
-from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
+from tests.unit.scheduler.world import POOL, Event, World, tenant_id, trial_id
 
 WORKERS = {"a": 1, "b": 2, "c": 3}
 PARTS = st.sampled_from([0, 0, 100, 250, 333, 500, 700, 999])
@@ -48,7 +48,7 @@ POLICIES = st.builds(
 )
 
 
-def happen(world: World, event: tuple) -> None:
+def happen(world: World, event: Event) -> None:
     match event:
         case ("want", number, slots, part, single) if trial_id(number) not in world.cluster.trials:
             world.want(
@@ -108,7 +108,9 @@ def check_free(world: World) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(EVENTS, POLICIES)
-def test_no_slot_is_shared_by_two_tenants_or_given_out_beyond_its_whole(events, policy):
+def test_no_slot_is_shared_by_two_tenants_or_given_out_beyond_its_whole(
+    events: list[Event], policy: PoolPolicy
+) -> None:
     world = World(policy)
     for name, slots in WORKERS.items():
         world.worker(name, slots)
@@ -120,7 +122,9 @@ def test_no_slot_is_shared_by_two_tenants_or_given_out_beyond_its_whole(events, 
 
 @settings(max_examples=80, deadline=None)
 @given(EVENTS, POLICIES)
-def test_what_is_known_by_events_plans_what_the_records_plan_and_a_plan_changes_nothing(events, policy):
+def test_what_is_known_by_events_plans_what_the_records_plan_and_a_plan_changes_nothing(
+    events: list[Event], policy: PoolPolicy
+) -> None:
     world = World(policy)
     for name, slots in WORKERS.items():
         world.worker(name, slots)
@@ -133,7 +137,7 @@ def test_what_is_known_by_events_plans_what_the_records_plan_and_a_plan_changes_
 
 @settings(max_examples=80, deadline=None)
 @given(EVENTS, POLICIES)
-def test_no_grant_takes_a_tenant_beyond_its_maximum(events, policy):
+def test_no_grant_takes_a_tenant_beyond_its_maximum(events: list[Event], policy: PoolPolicy) -> None:
     world = World(policy)
     for name, slots in WORKERS.items():
         world.worker(name, slots)
@@ -152,13 +156,15 @@ ARRIVALS = st.tuples(
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(ARRIVALS, max_size=16), st.booleans())
-def test_no_slot_is_opened_while_one_that_is_shared_has_room(arrivals, exclusive):
+def test_no_slot_is_opened_while_one_that_is_shared_has_room(
+    arrivals: list[tuple[int, int, int | None]], exclusive: bool
+) -> None:
     """Parts come one by one, some that run end: each joins a slot of its tenant where one has room, the tightest of them."""
     world = World(plain(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():
         world.worker(name, 2 * slots)
     for number, (tenant, part, ends) in enumerate(arrivals):
-        if ends in world.running():
+        if ends is not None and ends in world.running():
             world.exit(ends)
         workers = world.cluster.workers
         rooms = [
@@ -184,7 +190,7 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(arrivals, exclusive
 @given(
     st.lists(st.tuples(st.sampled_from([100, 333, 500, 999]), st.integers(1, 5000)), min_size=1, max_size=8)
 )
-def test_usage_of_parts_is_exact(runs):
+def test_usage_of_parts_is_exact(runs: list[tuple[int, int]]) -> None:
     """What each run held, in thousandths times milliseconds, added up to the last one."""
     world = World()
     world.worker("a", 8)
@@ -201,5 +207,6 @@ def test_usage_of_parts_is_exact(runs):
     used = sum(
         holding.slots * ((holding.until - holding.since) // timedelta(milliseconds=1))
         for holding in holdings.values()
+        if holding.until is not None
     )
     assert used * WHOLE_SLOT == sum(part * ms for part, ms in runs)

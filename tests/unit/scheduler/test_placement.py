@@ -12,7 +12,7 @@ from services.scheduler.core.placement.ground import Topology
 from services.scheduler.core.placement.labels import Labels, Where, labels_of
 from services.scheduler.core.placement.spot import Spot
 from shared.ids import WorkerId
-from tests.unit.scheduler.world import tenant_id
+from tests.unit.scheduler.world import Event, tenant_id
 
 NAMES = tuple(WorkerId(name) for name in "abcdefg")
 OWNERS = (*[None] * 6, tenant_id(0), tenant_id(1))
@@ -33,7 +33,7 @@ def draw_labels(random: Random) -> Labels:
     return labels_of({key: value for key, value in drawn.items() if value})
 
 
-def draw_machines(seed: int) -> list[tuple]:
+def draw_machines(seed: int) -> list[Event]:
     """Drawn evenly: Hypothesis likes machines to be alike."""
     random = Random(seed)
     told = [(("label", name, draw_labels(random)), ("set", name, draw_spot(random))) for name in NAMES]
@@ -144,7 +144,7 @@ class Reference:
         return [one for count, free, sets in found if (count, free) == best for one in sets]
 
 
-def happen(capacity: Capacity, labels: dict[WorkerId, Labels], event: tuple) -> None:
+def happen(capacity: Capacity, labels: dict[WorkerId, Labels], event: Event) -> None:
     match event:
         case ("set", worker, spot):
             capacity.set(worker, spot)
@@ -165,8 +165,17 @@ def happen(capacity: Capacity, labels: dict[WorkerId, Labels], event: tuple) -> 
 
 @settings(max_examples=120, deadline=None)
 @given(MACHINES, EVENTS, ASKS, st.integers(3, 7), TOPOLOGIES, EXCLUSIVE, st.booleans())
-def test_placement_is_what_trying_everything_finds(machines, events, ask, slots, topology, exclusive, spread):
-    capacity, labels = Capacity(exclusive, topology, spread), {}
+def test_placement_is_what_trying_everything_finds(
+    machines: list[Event],
+    events: list[Event],
+    ask: Ask,
+    slots: int,
+    topology: tuple[str, ...],
+    exclusive: bool,
+    spread: bool,
+) -> None:
+    capacity = Capacity(exclusive, topology, spread)
+    labels: dict[WorkerId, Labels] = {}
     for event in (*machines, *events):
         happen(capacity, labels, event)
     reference = Reference(capacity, exclusive, topology, spread)
@@ -185,17 +194,24 @@ def test_placement_is_what_trying_everything_finds(machines, events, ask, slots,
         return
     assert placement is not None
     assert sum(count for _, count in placement) == slots
-    free = {one.worker: one.spot.free for one in usable}
-    assert all(0 < count <= free[worker] for worker, count in placement)
+    free_on = {one.worker: one.spot.free for one in usable}
+    assert all(0 < count <= free_on[worker] for worker, count in placement)
     assert {worker for worker, _ in placement} in best[1]
 
 
 @settings(max_examples=60, deadline=None)
 @given(MACHINES, EVENTS, ASKS, st.integers(0, 9), TOPOLOGIES, st.booleans(), st.booleans())
 def test_an_index_with_a_past_places_as_one_made_anew(
-    machines, events, ask, slots, topology, exclusive, spread
-):
-    old, labels = Capacity(exclusive, topology, spread), {}
+    machines: list[Event],
+    events: list[Event],
+    ask: Ask,
+    slots: int,
+    topology: tuple[str, ...],
+    exclusive: bool,
+    spread: bool,
+) -> None:
+    old = Capacity(exclusive, topology, spread)
+    labels: dict[WorkerId, Labels] = {}
     for event in (*machines, *events):
         happen(old, labels, event)
     new = Capacity(exclusive, topology, spread)

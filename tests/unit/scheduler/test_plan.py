@@ -27,7 +27,9 @@ PREEMPTING = plain(POOL, preemption=True)
         ({"a": 4}, 0, {"a": 0}),
     ],
 )
-def test_a_gang_gets_the_best_fitting_worker_else_as_few_as_possible(workers, slots, expected):
+def test_a_gang_gets_the_best_fitting_worker_else_as_few_as_possible(
+    workers: dict[str, int], slots: int, expected: dict[str, int] | None
+) -> None:
     world = World()
     for name, size in workers.items():
         world.worker(name, size)
@@ -36,25 +38,29 @@ def test_a_gang_gets_the_best_fitting_worker_else_as_few_as_possible(workers, sl
     assert (world.placement(1) if expected else world.running()) == (expected or set())
 
 
-def test_a_single_node_request_is_never_spread():
+def test_a_single_node_request_is_never_spread() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
+    world.worker("a")
+    world.worker("b")
     world.want(1, 2, single_node=True)
     assert world.cycle() == []
     assert explain(world.cluster, world.trial(1)).code == "larger_than_any_worker"
 
 
-def test_gangs_are_spread_in_exclusive_pools_only():
+def test_gangs_are_spread_in_exclusive_pools_only() -> None:
     world = World(plain(POOL, exclusive=False))
-    world.worker("a"), world.worker("b")
+    world.worker("a")
+    world.worker("b")
     world.want(1, 2)
     assert world.cycle() == []
 
 
-def test_an_exclusive_worker_serves_one_tenant_at_a_time_and_then_the_next_in_line():
+def test_an_exclusive_worker_serves_one_tenant_at_a_time_and_then_the_next_in_line() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1, tenant=0), world.want(2, tenant=1, experiment=1), world.want(3, tenant=0)
+    world.want(1, tenant=0)
+    world.want(2, tenant=1, experiment=1)
+    world.want(3, tenant=0)
     assert world.plan().demand[POOL].waiting == 2, "the idle slot serves another tenant"
     world.cycle()
     assert world.running() == {1}
@@ -64,17 +70,18 @@ def test_an_exclusive_worker_serves_one_tenant_at_a_time_and_then_the_next_in_li
     assert world.running() == {2}
 
 
-def test_order_is_priority_then_submission():
+def test_order_is_priority_then_submission() -> None:
     world = World()
     world.worker("a", 2)
-    world.part(1, priority=50), world.part(2, priority=10)
+    world.part(1, priority=50)
+    world.part(2, priority=10)
     for number, experiment in ((1, 1), (2, 2), (3, 0), (4, 2)):
         world.want(number, experiment=experiment)
     world.cycle()
     assert world.running() == {2, 4}
 
 
-def test_max_slots_caps_an_experiment_and_not_those_behind_it():
+def test_max_slots_caps_an_experiment_and_not_those_behind_it() -> None:
     world = World()
     world.worker("a", 4)
     world.part(1, max_slots=2)
@@ -91,10 +98,12 @@ def test_max_slots_caps_an_experiment_and_not_those_behind_it():
     assert told == "its experiment holds 2 of the 1 slot that max_slots allows"
 
 
-def test_the_reason_for_waiting_counts_slots_and_those_ahead():
+def test_the_reason_for_waiting_counts_slots_and_those_ahead() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1, 1), world.want(2, 2), world.want(3, 2)
+    world.want(1, 1)
+    world.want(2, 2)
+    world.want(3, 2)
     world.cycle()
     told = explain(world.cluster, world.trial(3))
     assert (told.code, told.message) == (
@@ -103,10 +112,12 @@ def test_the_reason_for_waiting_counts_slots_and_those_ahead():
     )
 
 
-def test_small_requests_do_not_starve_a_gang():
+def test_small_requests_do_not_starve_a_gang() -> None:
     world = World()
-    world.worker("a"), world.worker("b")
-    world.want(1), world.want(2)
+    world.worker("a")
+    world.worker("b")
+    world.want(1)
+    world.want(2)
     world.cycle()
     world.want(3, 2)
     for number in range(4, 9):
@@ -118,23 +129,31 @@ def test_small_requests_do_not_starve_a_gang():
     assert world.running() == {3}
 
 
-def test_requests_behind_a_reservation_use_what_it_does_not_need():
+def test_requests_behind_a_reservation_use_what_it_does_not_need() -> None:
     world = World()
-    world.worker("a", 2), world.worker("b", 1)
-    world.want(1, 1), world.want(2, 1)
+    world.worker("a", 2)
+    world.worker("b", 1)
+    world.want(1, 1)
+    world.want(2, 1)
     world.cycle()
     assert world.placement(1) == {"b": 1}
-    world.want(3, 2, single_node=True), world.want(4), world.want(5)
+    world.want(3, 2, single_node=True)
+    world.want(4)
+    world.want(5)
     world.exit(1)
     world.cycle()
     assert world.running() == {2, 4}
 
 
-def test_a_more_important_request_takes_the_newest_of_the_least_important():
+def test_a_more_important_request_takes_the_newest_of_the_least_important() -> None:
     world = World(PREEMPTING)
     world.worker("a", 3)
-    world.part(1, priority=60), world.part(2, priority=80), world.part(3, priority=10)
-    world.want(1, experiment=1), world.want(2, experiment=2), world.want(3, experiment=2)
+    world.part(1, priority=60)
+    world.part(2, priority=80)
+    world.part(3, priority=10)
+    world.want(1, experiment=1)
+    world.want(2, experiment=2)
+    world.want(3, experiment=2)
     world.cycle()
     world.want(4, experiment=3)
     signals = world.plan().signals
@@ -148,32 +167,41 @@ def test_a_more_important_request_takes_the_newest_of_the_least_important():
     assert world.trial(3).state == "queued"
 
 
-def test_preemption_spares_what_it_does_not_need_and_never_equals():
+def test_preemption_spares_what_it_does_not_need_and_never_equals() -> None:
     world = World(PREEMPTING)
-    world.worker("a", 1), world.worker("b", 4)
-    world.part(1, priority=80), world.part(3, priority=10)
-    world.want(1, 4, experiment=1), world.want(2, 1, experiment=1)
+    world.worker("a", 1)
+    world.worker("b", 4)
+    world.part(1, priority=80)
+    world.part(3, priority=10)
+    world.want(1, 4, experiment=1)
+    world.want(2, 1, experiment=1)
     world.cycle()
     world.want(3, 4, single_node=True, experiment=3)
     assert [world.cluster.runs[signal.run].trial for signal in world.plan().signals] == [trial_id(1)]
     other = World(PREEMPTING)
     other.worker("a", 1)
-    other.want(1), other.cycle(), other.want(2)
+    other.want(1)
+    other.cycle()
+    other.want(2)
     assert other.plan().signals == ()
 
 
-def test_without_preemption_nobody_is_asked():
+def test_without_preemption_nobody_is_asked() -> None:
     world = World()
     world.worker("a")
-    world.part(1, priority=99), world.part(2, priority=1)
-    world.want(1, experiment=1), world.cycle(), world.want(2, experiment=2)
+    world.part(1, priority=99)
+    world.part(2, priority=1)
+    world.want(1, experiment=1)
+    world.cycle()
+    world.want(2, experiment=2)
     assert world.plan().signals == ()
 
 
-def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty():
+def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1), world.cycle()
+    world.want(1)
+    world.cycle()
     assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.want(2)
     assert world.cycle() == []
@@ -185,11 +213,15 @@ def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty():
     assert explain(world.cluster, world.trial(2)).code == "no_workers"
 
 
-def test_who_waits_for_a_draining_worker_is_told_of_it():
+def test_who_waits_for_a_draining_worker_is_told_of_it() -> None:
     world = World()
-    world.worker("a", 2), world.worker("b", 1)
+    world.worker("a", 2)
+    world.worker("b", 1)
     draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
-    world.want(1), world.want(2, 2), world.want(3), world.cycle()
+    world.want(1)
+    world.want(2, 2)
+    world.want(3)
+    world.cycle()
     for number, code in ((2, "larger_than_pool"), (3, "waiting_for_slots")):
         told = explain(world.cluster, world.trial(number))
         assert (told.code, told.facts["draining_slots"]) == (code, 2)
@@ -201,10 +233,11 @@ def test_who_waits_for_a_draining_worker_is_told_of_it():
     assert "drained" not in explain(world.cluster, world.trial(3)).message, "it is lost"
 
 
-def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody():
+def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody() -> None:
     world = World()
     world.worker("a", 2)
-    world.want(1, 8), world.cycle()
+    world.want(1, 8)
+    world.cycle()
     assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
     world.cluster.put_pool(replace(world.policy, max_slots=4, max_slots_per_worker=2))
     world.want(2, 2)
@@ -216,7 +249,7 @@ def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody():
     assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
 
 
-def test_a_worker_that_this_leader_has_not_heard_gets_nothing():
+def test_a_worker_that_this_leader_has_not_heard_gets_nothing() -> None:
     world = World()
     world.worker("a")
     world.cluster.workers[WorkerId("a")].is_heard = False
@@ -225,9 +258,10 @@ def test_a_worker_that_this_leader_has_not_heard_gets_nothing():
     assert world.cycle() == []
 
 
-def test_a_worker_with_work_of_nobody_we_know_is_full_until_it_drops_it():
+def test_a_worker_with_work_of_nobody_we_know_is_full_until_it_drops_it() -> None:
     world = World()
-    world.want(1), world.worker("b")
+    world.want(1)
+    world.worker("b")
     world.cycle()
     foreign = world.observed("b")
     other = World()
@@ -239,11 +273,13 @@ def test_a_worker_with_work_of_nobody_we_know_is_full_until_it_drops_it():
     assert other.running() == {2}
 
 
-def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_given_up():
+def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_given_up() -> None:
     for is_given_up in (False, True):
         world = World(plain(POOL, preemption=True))
-        world.worker("a", 2), world.worker("b", 2)
-        world.want(1, 2), world.cycle()
+        world.worker("a", 2)
+        world.worker("b", 2)
+        world.want(1, 2)
+        world.cycle()
         away = next(w for w in world.cluster.workers.values() if not w.held)
         away.is_heard = False
         world.cluster.put_worker(away)

@@ -15,7 +15,7 @@ from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
-from tests.unit.scheduler.world import POOL, World, trial_id
+from tests.unit.scheduler.world import POOL, Event, World, trial_id
 
 WORKERS = {"a": 1, "b": 2, "c": 2, "d": 4}
 RACKS = {"a": "r1", "b": "r1", "c": "r2", "d": "r2"}
@@ -75,7 +75,7 @@ POLICIES = st.builds(
 )
 
 
-def happen(world: World, event: tuple) -> None:
+def happen(world: World, event: Event) -> None:
     match event:
         case ("want", number, slots, single, where):
             request = world.trial(number).wish.request + 1 if trial_id(number) in world.cluster.trials else 1
@@ -128,7 +128,7 @@ def check(world: World) -> None:
             assert len({hold.tenant for hold in worker.held.values() if hold.tenant}) <= 1
     for trial in world.cluster.trials.values():
         if trial.state == "running":
-            assert not world.cluster.runs[trial.run].is_ended
+            assert trial.run is not None and not world.cluster.runs[trial.run].is_ended
         if trial.state in ("queued", "awaiting"):
             told = explain(world.cluster, trial)
             assert told.code and told.message
@@ -136,7 +136,7 @@ def check(world: World) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(EVENTS, POLICIES)
-def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
+def test_capacity_gangs_and_records_hold_whatever_happens(events: list[Event], policy: PoolPolicy) -> None:
     world = World(policy)
     for name, slots in WORKERS.items():
         world.worker(name, slots, labels=(("rack", RACKS[name]),))
@@ -156,7 +156,9 @@ def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
 
 @settings(max_examples=60, deadline=None)
 @given(EVENTS, POLICIES)
-def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_nothing(events, policy):
+def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_nothing(
+    events: list[Event], policy: PoolPolicy
+) -> None:
     one, other = World(policy), World(policy)
     for world in (one, other):
         for name, slots in WORKERS.items():
@@ -175,7 +177,8 @@ def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_no
 def sums(cluster: Cluster) -> dict[tuple[object, ...], tuple[object, ...]]:
     """What is counted of each holder of the pool's slots, by its path. Bits of a mask are given in the order of first sight: it is read."""
     pool = cluster.pools[POOL]
-    found, nodes = {}, [pool.shares.root]
+    found: dict[tuple[object, ...], tuple[object, ...]] = {}
+    nodes = [pool.shares.root]
     while nodes:
         node = nodes.pop()
         nodes.extend(node.children.values())
@@ -187,7 +190,7 @@ def sums(cluster: Cluster) -> dict[tuple[object, ...], tuple[object, ...]]:
 
 @settings(max_examples=60, deadline=None)
 @given(EVENTS, POLICIES)
-def test_every_request_closes_at_most_once_and_stays_closed(events, policy):
+def test_every_request_closes_at_most_once_and_stays_closed(events: list[Event], policy: PoolPolicy) -> None:
     world = World(policy)
     for name, slots in WORKERS.items():
         world.worker(name, slots, labels=(("rack", RACKS[name]),))
@@ -211,7 +214,9 @@ def test_every_request_closes_at_most_once_and_stays_closed(events, policy):
     st.integers(1, 4),
     st.booleans(),
 )
-def test_nobody_starves_within_a_priority(requests, head, exclusive):
+def test_nobody_starves_within_a_priority(
+    requests: list[tuple[int, bool]], head: int, exclusive: bool
+) -> None:
     """A gang that arrives first runs before all the slots have turned over twice, however many small ones follow."""
     world = World(plain(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():

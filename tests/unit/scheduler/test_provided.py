@@ -14,7 +14,7 @@ from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
 
 
-def test_who_waits_for_machines_that_do_not_come_is_told_why():
+def test_who_waits_for_machines_that_do_not_come_is_told_why() -> None:
     world = World(plain(POOL, max_slots=4, provider_fault="g5 in a: quota: 0 of 8"))
     world.want(1)
     assert world.cycle() == []
@@ -23,9 +23,12 @@ def test_who_waits_for_machines_that_do_not_come_is_told_why():
     assert told.facts["provider_fault"] == "g5 in a: quota: 0 of 8"
 
 
-def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or_waits_in_it():
+def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or_waits_in_it() -> None:
     world = World()
-    world.worker("a"), world.want(1), world.cycle(), world.want(2)
+    world.worker("a")
+    world.want(1)
+    world.cycle()
+    world.want(2)
     world.cluster.put_pool(plain(POOL, is_closing=True, max_slots=0))
     assert POOL in open_pools(world.cluster.pools)
     question = ValidatePlacement(pool=POOL, min_slots=2, max_slots=2)
@@ -33,9 +36,11 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
         validate_placement(world.cluster, tenant_id(), question)
     assert refused.value.code == "pool_closing"
     assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
-    world.exit(1), world.worker("a")
+    world.exit(1)
+    world.worker("a")
     assert POOL in open_pools(world.cluster.pools), "somebody waits"
-    world.want(2, wanted=Wanted.KILL, version=2), world.cycle()
+    world.want(2, wanted=Wanted.KILL, version=2)
+    world.cycle()
     assert POOL not in open_pools(world.cluster.pools)
     world.cluster.put_pool(plain(POOL))
     assert POOL in open_pools(world.cluster.pools)

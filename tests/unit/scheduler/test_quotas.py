@@ -1,16 +1,19 @@
 """Guaranteed, borrowed, maximum: kept whatever happens, given back on demand, and never fought over without end."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.plan import Grant
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
+from shared.ids import TenantId
 from shared.messages.specs import Signal
 from tests.support.policies import plain
-from tests.unit.scheduler.world import POOL, World
+from tests.unit.scheduler.world import POOL, Event, World
 
 FAIR = plain(POOL, order="fair_share", preemption=True)
 
@@ -24,7 +27,7 @@ def give_back(world: World) -> set[int]:
 
 
 @pytest.mark.parametrize("order", ["fifo", "priority", "fair_share"])
-def test_a_maximum_holds_under_every_order_and_holds_up_nobody(order):
+def test_a_maximum_holds_under_every_order_and_holds_up_nobody(order: str) -> None:
     world = World(plain(POOL, order=order))
     for name in "abcd":
         world.worker(name)
@@ -40,25 +43,24 @@ def test_a_maximum_holds_under_every_order_and_holds_up_nobody(order):
     assert (told.code, told.message) == (
         "tenant_quota_reached", "its tenant holds 2 of the 2 slots that its quota in pool default allows",
     )  # fmt: skip
-    world.quota(0, maximum=3), world.cycle()
+    world.quota(0, maximum=3)
+    world.cycle()
     assert world.running() == {1, 2, 3, 11}
 
 
-def test_a_workspace_has_a_maximum_of_its_own():
+def test_a_workspace_has_a_maximum_of_its_own() -> None:
     world = World(FAIR)
     world.worker("a", 4)
     world.quota(0, maximum=1, workspace="lab")
-    (
-        world.want(1, workspace="lab"),
-        world.want(2, workspace="lab"),
-        world.want(3, experiment=5, workspace="hall"),
-    )
+    world.want(1, workspace="lab")
+    world.want(2, workspace="lab")
+    world.want(3, experiment=5, workspace="hall")
     world.cycle()
     assert world.running() == {1, 3}
     assert explain(world.cluster, world.trial(2)).code == "workspace_quota_reached"
 
 
-def test_an_experiment_runs_no_more_trials_at_a_time_than_it_may():
+def test_an_experiment_runs_no_more_trials_at_a_time_than_it_may() -> None:
     world = World()
     world.worker("a", 8)
     world.part(1, max_trials=2)
@@ -67,15 +69,17 @@ def test_an_experiment_runs_no_more_trials_at_a_time_than_it_may():
     world.cycle()
     assert world.running() == {1, 2}
     assert explain(world.cluster, world.trial(3)).code == "max_trials_reached"
-    world.exit(1), world.cycle()
+    world.exit(1)
+    world.cycle()
     assert world.running() == {2, 3}
 
 
-def test_what_was_borrowed_is_given_back_to_whom_it_is_guaranteed_and_not_more():
+def test_what_was_borrowed_is_given_back_to_whom_it_is_guaranteed_and_not_more() -> None:
     world = World(FAIR)
     for name in "abcd":
         world.worker(name)
-    world.quota(0, guaranteed=2), world.quota(1, guaranteed=2)
+    world.quota(0, guaranteed=2)
+    world.quota(1, guaranteed=2)
     for number in range(1, 5):
         world.want(number, tenant=0, experiment=0)
     world.cycle()
@@ -88,48 +92,66 @@ def test_what_was_borrowed_is_given_back_to_whom_it_is_guaranteed_and_not_more()
     assert give_back(world) == set() and world.plan().signals == ()
 
 
-def test_those_within_their_guarantee_go_first():
+def test_those_within_their_guarantee_go_first() -> None:
     world = World(FAIR)
-    world.worker("a"), world.worker("b")
+    world.worker("a")
+    world.worker("b")
     world.quota(1, guaranteed=1)
-    world.want(1, tenant=0, experiment=0), world.want(2, tenant=0, experiment=0)
-    world.want(11, tenant=1, experiment=1), world.want(12, tenant=1, experiment=1)
+    world.want(1, tenant=0, experiment=0)
+    world.want(2, tenant=0, experiment=0)
+    world.want(11, tenant=1, experiment=1)
+    world.want(12, tenant=1, experiment=1)
     world.cycle()
     assert world.running() == {1, 11}
 
 
-def test_priority_does_not_reach_into_the_guarantee_of_another():
+def test_priority_does_not_reach_into_the_guarantee_of_another() -> None:
     world = World(plain(POOL, preemption=True))
-    world.worker("a"), world.worker("b")
+    world.worker("a")
+    world.worker("b")
     world.quota(0, guaranteed=1)
-    world.part(0, 90), world.part(1, 1)
-    world.want(1, tenant=0, experiment=0), world.want(2, tenant=0, experiment=0), world.cycle()
-    world.want(11, tenant=1, experiment=1), world.want(12, tenant=1, experiment=1)
+    world.part(0, 90)
+    world.part(1, 1)
+    world.want(1, tenant=0, experiment=0)
+    world.want(2, tenant=0, experiment=0)
+    world.cycle()
+    world.want(11, tenant=1, experiment=1)
+    world.want(12, tenant=1, experiment=1)
     world.cycle()
     assert len(give_back(world)) == 1
 
 
-def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times():
+def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times() -> None:
     world = World(plain(POOL, preemption=True, min_run=timedelta(minutes=1), max_preemptions=1))
     world.worker("a")
-    world.part(0, 90), world.part(1, 1)
-    world.want(1), world.cycle()
+    world.part(0, 90)
+    world.part(1, 1)
+    world.want(1)
+    world.cycle()
     world.want(2, experiment=1)
     world.wait(59)
     assert world.plan().signals == ()
-    world.wait(2), world.cycle()
+    world.wait(2)
+    world.cycle()
     assert give_back(world) == {1}
-    world.cycle(), world.exit(2), world.cycle()
+    world.cycle()
+    world.exit(2)
+    world.cycle()
     assert world.running() == {1}
-    world.wait(3600), world.want(3, experiment=1)
+    world.wait(3600)
+    world.want(3, experiment=1)
     assert world.plan().signals == (), "once was enough"
 
 
-def test_the_one_that_saved_last_is_asked_first():
+def test_the_one_that_saved_last_is_asked_first() -> None:
     world = World(plain(POOL, preemption=True))
-    world.worker("a"), world.worker("b")
-    world.part(0, 90), world.part(1, 1)
-    world.want(1), world.want(2), world.cycle()
+    world.worker("a")
+    world.worker("b")
+    world.part(0, 90)
+    world.part(1, 1)
+    world.want(1)
+    world.want(2)
+    world.cycle()
     world.wait(600)
     first = world.placement(1).popitem()[0]
     run = world.run(1)
@@ -138,7 +160,8 @@ def test_the_one_that_saved_last_is_asked_first():
         first, allocations=tuple(type(o)(o.allocation, o.run, o.token, checkpoints=1) for o in saved)
     )
     assert world.run(1).saved_at and run.saved_at is None
-    world.want(3, experiment=1), world.cycle()
+    world.want(3, experiment=1)
+    world.cycle()
     assert give_back(world) == {1}
 
 
@@ -152,7 +175,7 @@ MOVES = st.lists(MOVE, max_size=30)
 BOOKINGS = st.tuples(st.just("book"), st.integers(0, 2), st.integers(1, 4))
 
 
-def play(policy: PoolPolicy, moves, check) -> World:
+def play(policy: PoolPolicy, moves: list[Event], check: Callable[[World], object]) -> World:
     world, number = World(policy), 0
     for name, slots in {"a": 4, "b": 2, "c": 2}.items():
         world.worker(name, slots)
@@ -176,27 +199,32 @@ def play(policy: PoolPolicy, moves, check) -> World:
 
 @settings(max_examples=80, deadline=None)
 @given(MOVES, st.sampled_from(["fifo", "priority", "fair_share"]), st.booleans())
-def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(moves, order, exclusive):
+def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
+    moves: list[Event], order: str, exclusive: bool
+) -> None:
     def check(world: World) -> None:
         shares = world.cluster.pools[POOL].shares
         planned = world.plan()
         for signal in planned.signals:
             run = world.cluster.runs[signal.run]
+            assert signal.for_trial is not None
             for_whom = world.cluster.trials[signal.for_trial].wish.tenant
             if for_whom != run.tenant:
                 gone = sum(world.cluster.runs[s.run].slots for s in planned.signals
                            if world.cluster.runs[s.run].tenant == run.tenant)  # fmt: skip
                 node = shares.tenant(run.tenant)
+                assert node is not None
                 assert node.staying - gone >= min(node.quota.guaranteed, node.staying)
         world.cycle()
         for tenant in {grant_tenant(world, grant) for grant in planned.grants}:
             node = shares.tenant(tenant)
+            assert node is not None
             assert node.quota.maximum is None or node.held <= node.quota.maximum
 
     play(plain(POOL, order=order, preemption=True, exclusive=exclusive), moves, check)
 
 
-def grant_tenant(world: World, grant):
+def grant_tenant(world: World, grant: Grant) -> TenantId:
     return world.cluster.trials[grant.trial].wish.tenant
 
 
@@ -226,7 +254,7 @@ WHAT_IS_GUARANTEED_WAS_BOOKED = [
 @given(st.lists(MOVE | BOOKINGS, max_size=30), st.sampled_from(["priority", "fair_share"]), st.booleans())
 @example(moves=WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT, order="priority", exclusive=False)
 @example(moves=WHAT_IS_GUARANTEED_WAS_BOOKED, order="priority", exclusive=False)
-def test_asking_comes_to_an_end(moves, order, exclusive):
+def test_asking_comes_to_an_end(moves: list[Event], order: str, exclusive: bool) -> None:
     """When nothing new is wanted and all give back what they are asked for, soon nobody is asked any more."""
     world = play(
         plain(POOL, order=order, preemption=True, exclusive=exclusive),

@@ -31,7 +31,7 @@ def step(world: World, seconds: float = 10) -> None:
     world.cycle()
 
 
-def test_before_its_window_nothing_is_held_back():
+def test_before_its_window_nothing_is_held_back() -> None:
     world = busy(preemption=True)
     world.reserve(1, 4, begin_s=600, end_s=1200)
     world.exit(1)
@@ -41,7 +41,7 @@ def test_before_its_window_nothing_is_held_back():
     assert not world.plan().signals
 
 
-def test_at_its_begin_runs_of_others_are_asked_and_only_as_many_as_needed():
+def test_at_its_begin_runs_of_others_are_asked_and_only_as_many_as_needed() -> None:
     world = busy(preemption=True)
     world.reserve(1, 4, begin_s=100, end_s=1200)
     step(world, 100)
@@ -57,7 +57,7 @@ def test_at_its_begin_runs_of_others_are_asked_and_only_as_many_as_needed():
     assert 60 in world.running()
 
 
-def test_where_the_pool_does_not_preempt_slots_are_kept_as_they_come_free():
+def test_where_the_pool_does_not_preempt_slots_are_kept_as_they_come_free() -> None:
     world = busy(workers=1, exclusive=False)
     world.want(40)
     world.reserve(1, 2, begin_s=0, end_s=1200)
@@ -70,7 +70,7 @@ def test_where_the_pool_does_not_preempt_slots_are_kept_as_they_come_free():
     assert world.running() == {4, 40, 60}
 
 
-def test_what_the_holder_has_counts_and_the_window_ends():
+def test_what_the_holder_has_counts_and_the_window_ends() -> None:
     world = World(plain(POOL, exclusive=False))
     world.worker("a", 4)
     world.want(60, 2, tenant=1, experiment=6)
@@ -87,7 +87,7 @@ def test_what_the_holder_has_counts_and_the_window_ends():
     assert world.running() == {1, 2}
 
 
-def test_a_workspace_books_against_others_of_its_tenant():
+def test_a_workspace_books_against_others_of_its_tenant() -> None:
     world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(0, 2, begin_s=0, end_s=1000, workspace="lab")
@@ -98,7 +98,7 @@ def test_a_workspace_books_against_others_of_its_tenant():
     assert world.running() == {1, 2, 9}
 
 
-def test_a_cancelled_booking_keeps_nothing():
+def test_a_cancelled_booking_keeps_nothing() -> None:
     world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(1, 4, begin_s=0, end_s=1000)
@@ -111,7 +111,7 @@ def test_a_cancelled_booking_keeps_nothing():
     assert world.running() == {1}
 
 
-def test_kept_slots_are_not_idle_for_the_provisioner_and_missing_ones_are_wanted():
+def test_kept_slots_are_not_idle_for_the_provisioner_and_missing_ones_are_wanted() -> None:
     world = World(plain(POOL))
     world.worker("a", 4)
     world.reserve(1, 6, begin_s=0, end_s=1000)
@@ -121,7 +121,7 @@ def test_kept_slots_are_not_idle_for_the_provisioner_and_missing_ones_are_wanted
 
 
 @pytest.mark.parametrize("order", ["priority", "fair_share"])
-def test_a_guarantee_and_rank_do_not_take_back_what_is_booked(order: str):
+def test_a_guarantee_and_rank_do_not_take_back_what_is_booked(order: str) -> None:
     """What they took would be kept for the holder, whose next run was asked as the last one: for ever, some ten times a second."""
     world = busy(workers=1, preemption=True, order=order)
     world.quota(0, guaranteed=2)
@@ -150,8 +150,12 @@ BOOKINGS = st.lists(
 @settings(max_examples=50, deadline=None)
 @given(REQUESTS, BOOKINGS, st.booleans(), st.booleans(), st.sampled_from(["fifo", "priority", "fair_share"]))
 def test_others_never_get_what_is_booked_and_records_plan_alike(
-    requests, bookings, exclusive, preemption, order
-):
+    requests: list[tuple[int, int]],
+    bookings: list[tuple[int, int, int, int]],
+    exclusive: bool,
+    preemption: bool,
+    order: str,
+) -> None:
     """In the window a grant to somebody else leaves the holder what it has booked, as far as the pool has it: free, or on its way."""
     world = World(plain(POOL, exclusive=exclusive, preemption=preemption, order=order))
     for name in ("a", "b"):
@@ -177,10 +181,10 @@ def test_others_never_get_what_is_booked_and_records_plan_alike(
         free = pool.capacity.free + sum(run.slots for run in leaving)
         for grant in before.grants:
             slots = sum(count for _, count in grant.placement)
-            tenant = world.cluster.trials[grant.trial].wish.tenant
-            held[tenant] += slots
+            whose = world.cluster.trials[grant.trial].wish.tenant
+            held[whose] += slots
             free -= slots
-            owing = sum(max(0, booked[other] - held[other]) for other in booked if other != tenant)
-            is_own = held[tenant] <= booked[tenant]
+            owing = sum(max(0, booked[other] - held[other]) for other in booked if other != whose)
+            is_own = held[whose] <= booked[whose]
             assert is_own or free >= owing or exclusive, "somebody got what another had booked"
         step(world)

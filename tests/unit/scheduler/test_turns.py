@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from services.scheduler.core.facts import Ended
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import TURN_OVER, Exit, Run
@@ -60,9 +61,9 @@ def started(
     return Slicing(world)
 
 
-def test_two_experiments_take_turns_and_are_not_charged():
+def test_two_experiments_take_turns_and_are_not_charged() -> None:
     slicing = started(sliced(), {"a": 4}, (1, 4), (2, 4))
-    seen = []
+    seen: list[set[int]] = []
     for _ in slicing.steps(40):
         running = slicing.world.running()
         if running and (not seen or seen[-1] != running):
@@ -73,16 +74,16 @@ def test_two_experiments_take_turns_and_are_not_charged():
     assert slicing.world.trial(1).restarts == 0
 
 
-def test_the_one_that_yields_goes_behind_its_equals_and_before_the_less_important():
+def test_the_one_that_yields_goes_behind_its_equals_and_before_the_less_important() -> None:
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1), (3, 1), (4, 1))
     slicing.world.part(4, priority=60)
-    first = []
+    first: list[int] = []
     for _ in slicing.steps(60):
         first += [one for one in sorted(slicing.world.running()) if not first or first[-1] != one]
     assert first[:7] == [1, 2, 3, 1, 2, 3, 1]
 
 
-def test_trials_of_one_experiment_do_not_take_turns_and_share_the_slots_with_others():
+def test_trials_of_one_experiment_do_not_take_turns_and_share_the_slots_with_others() -> None:
     slicing = started(sliced(), {"a": 4}, *[(1, 1)] * 8)
     list(slicing.steps(7))
     assert not slicing.asked
@@ -96,7 +97,7 @@ def test_trials_of_one_experiment_do_not_take_turns_and_share_the_slots_with_oth
     assert len(slicing.asked) == 2, "where both hold as much nobody gains by a change"
 
 
-def test_a_gang_gets_its_turn_among_small_ones():
+def test_a_gang_gets_its_turn_among_small_ones() -> None:
     slicing = started(sliced(), {"a": 4}, (1, 1), (2, 1), (3, 1), (4, 1), (5, 4))
     list(slicing.steps(8))
     assert slicing.world.running() == {5}
@@ -104,7 +105,7 @@ def test_a_gang_gets_its_turn_among_small_ones():
     assert slicing.world.running() == {1, 2, 3, 4}
 
 
-def test_a_less_important_run_yields_too_and_a_more_important_one_does_not():
+def test_a_less_important_run_yields_too_and_a_more_important_one_does_not() -> None:
     slicing = started(sliced(order="priority"), {"a": 1}, (1, 1))
     slicing.world.part(1, priority=50)
     slicing.world.want(2, experiment=2)
@@ -113,16 +114,16 @@ def test_a_less_important_run_yields_too_and_a_more_important_one_does_not():
     assert slicing.world.running() == {2}
 
 
-def test_fair_share_gives_the_slot_to_who_has_had_less():
+def test_fair_share_gives_the_slot_to_who_has_had_less() -> None:
     policy = sliced(order="fair_share", half_life=timedelta(hours=1))
     slicing = started(policy, {"a": 1}, (1, 1), (2, 1), (3, 1))
-    first = []
+    first: list[int] = []
     for _ in slicing.steps(80):
         first += [one for one in sorted(slicing.world.running()) if not first or first[-1] != one]
     assert first[:6] == [1, 2, 3, 1, 2, 3]
 
 
-def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over():
+def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -> None:
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
     list(slicing.steps(6))
     run = slicing.world.run(1)
@@ -130,18 +131,18 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over():
     assert run.yields
     world = slicing.world
     world.exit(1, YIELDED)
-    (ended,) = [fact.ending for fact in world.cluster.changes.facts]
-    assert ended.reason == TURN_OVER
+    (ended,) = world.cluster.changes.facts
+    assert isinstance(ended, Ended) and ended.ending.reason == TURN_OVER
     assert world.trial(1).turned_at == world.now
 
 
-def test_without_a_quantum_equals_wait():
+def test_without_a_quantum_equals_wait() -> None:
     slicing = started(plain(POOL, preemption=True), {"a": 1}, (1, 1), (2, 1))
     list(slicing.steps(100))
     assert not slicing.asked
 
 
-def test_a_guarantee_is_kept_where_turns_are_taken():
+def test_a_guarantee_is_kept_where_turns_are_taken() -> None:
     slicing = started(sliced(), {"a": 1, "b": 1}, (1, 1), (1, 1))
     slicing.world.quota(0, guaranteed=2)
     slicing.world.want(3, tenant=1, experiment=2)
@@ -166,8 +167,14 @@ WORKERS = {"a": 4, "b": 2, "c": 1}
     min_run_s=st.sampled_from([0, 90]),
 )
 def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
-    requests, order, exclusive, preemption, tenants, quantum_s, min_run_s
-):
+    requests: list[tuple[int, int]],
+    order: str,
+    exclusive: bool,
+    preemption: bool,
+    tenants: int,
+    quantum_s: int,
+    min_run_s: int,
+) -> None:
     """Runs of equals stand a quantum at least, whatever asks; so two never loop faster. What is asked is needed: who asks could not
     have been granted otherwise, and has slots kept."""
     policy = sliced(
@@ -184,7 +191,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
         assert not granted & {signal.for_trial for signal in planned.signals}
         for signal in planned.signals:
             assert signal.because == "turn"
-            assert planned.refusals[signal.for_trial] == "preempting"
+            assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
             loser = slicing.world.cluster.runs[signal.run]
             assert slicing.world.cluster.trials[signal.for_trial].wish.experiment != loser.experiment
     assert all(held_s >= max(quantum_s, min_run_s) for _, held_s in slicing.asked)
@@ -201,8 +208,8 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
     quantum_s=st.sampled_from([20, 60]),
 )
 def test_each_waiting_experiment_gets_its_turn_within_the_bound(
-    requests, order, exclusive, tenants, quantum_s
-):
+    requests: list[tuple[int, int]], order: str, exclusive: bool, tenants: int, quantum_s: int
+) -> None:
     """An experiment that holds nothing waits at most one round: (equals that hold nothing and go before it + 1) times the quantum, with two
     steps of 10 s for planning and for giving back."""
     slicing = started(
@@ -222,7 +229,9 @@ def test_each_waiting_experiment_gets_its_turn_within_the_bound(
 
 @settings(max_examples=40, deadline=None)
 @given(requests=SIZES, order=ORDERS, exclusive=st.booleans(), preemption=st.booleans())
-def test_equal_records_take_equal_turns(requests, order, exclusive, preemption):
+def test_equal_records_take_equal_turns(
+    requests: list[tuple[int, int]], order: str, exclusive: bool, preemption: bool
+) -> None:
     slicing = started(sliced(20, order=order, exclusive=exclusive, preemption=preemption), WORKERS, *requests)
     world = slicing.world
     for _ in slicing.steps(20):
@@ -230,7 +239,7 @@ def test_equal_records_take_equal_turns(requests, order, exclusive, preemption):
 
 
 @pytest.mark.parametrize("order", ["fifo", "priority", "fair_share"])
-def test_two_tenants_never_change_faster_than_the_quantum(order):
+def test_two_tenants_never_change_faster_than_the_quantum(order: str) -> None:
     world = World(sliced(60, order=order, preemption=True))
     world.worker("a", 2)
     world.worker("b", 2)
@@ -245,7 +254,7 @@ def test_two_tenants_never_change_faster_than_the_quantum(order):
     assert trial_id(1) in world.cluster.trials
 
 
-def test_a_run_yields_only_once_it_has_saved_a_checkpoint_since_it_began():
+def test_a_run_yields_only_once_it_has_saved_a_checkpoint_since_it_began() -> None:
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
     slicing.unsaved = frozenset({1, 2})
     list(slicing.steps(20))
@@ -257,7 +266,7 @@ def test_a_run_yields_only_once_it_has_saved_a_checkpoint_since_it_began():
     assert slicing.world.running() == {2}, "each run counts by itself: 2 has not saved yet"
 
 
-def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again():
+def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again() -> None:
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
     world = slicing.world
     list(slicing.steps(6))
@@ -272,7 +281,7 @@ def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again
     assert world.trial(1).restarts == 0
 
 
-def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns():
+def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns() -> None:
     slicing = started(sliced(preemption=True), {"a": 1}, (1, 1))
     world = slicing.world
     world.want(2, experiment=2)

@@ -25,6 +25,8 @@ from tests.support.policies import plain
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ROOT = UUID(int=7)
 POOL = PoolName("default")
+Event = tuple[Any, ...]
+"""What happens: its name, then what it is about."""
 
 
 def trial_id(number: int) -> TrialId:

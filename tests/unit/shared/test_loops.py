@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
+import pytest
+
 from shared.loops import repeat
+from tests.support.virtual_time import in_virtual_time
 
 HOUR, SOON = timedelta(hours=1), timedelta(milliseconds=20)
 Step = Callable[[], Awaitable[timedelta | None]]
@@ -22,6 +25,7 @@ async def repeated(step: Step, every: timedelta, sooner: asyncio.Event | None = 
             await loop
 
 
+@in_virtual_time
 async def test_a_step_that_knows_when_it_is_due_is_done_again_then_and_not_before_the_pause_is_over() -> None:
     done: list[float] = []
     again = asyncio.Event()
@@ -34,11 +38,12 @@ async def test_a_step_that_knows_when_it_is_due_is_done_again_then_and_not_befor
 
     async with repeated(step, HOUR):
         await asyncio.wait_for(again.wait(), 5)
-        assert done[1] - done[0] >= SOON.total_seconds() * 0.9
-        await asyncio.sleep(0.05)
+        assert done[1] - done[0] == pytest.approx(SOON.total_seconds())
+        await asyncio.sleep(HOUR.total_seconds() - 1)
     assert len(done) == 2, "without a word of when, the whole pause is kept"
 
 
+@in_virtual_time
 async def test_what_happens_cuts_a_long_pause_short() -> None:
     done: asyncio.Queue[None] = asyncio.Queue()
     sooner = asyncio.Event()
@@ -53,6 +58,7 @@ async def test_what_happens_cuts_a_long_pause_short() -> None:
         assert not sooner.is_set()
 
 
+@in_virtual_time
 async def test_loops_of_one_process_end_their_long_pauses_together() -> None:
     ends: dict[str, float] = {}
     both = asyncio.Event()
@@ -73,4 +79,4 @@ async def test_loops_of_one_process_end_their_long_pauses_together() -> None:
     async with repeated(noted("one", 0.0), pause), repeated(noted("other", 0.3), pause):
         await asyncio.wait_for(both.wait(), 10)
     apart_s = abs(ends["one"] - ends["other"]) % 1.0
-    assert min(apart_s, 1.0 - apart_s) < 0.15
+    assert min(apart_s, 1.0 - apart_s) < 1e-6

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
 from worker.journals.journal import Journal
 from worker.journals.logs import POLL_S, REMARK_EVERY, LogTail, TailEvents
@@ -50,6 +51,7 @@ def test_what_goes_on_is_said_again_after_a_while_only(tmp_path: Path) -> None:
     assert _texts(journal) == ["the disk is full"] * 2
 
 
+@in_virtual_time
 async def test_what_is_said_on_a_full_disk_is_written_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +70,7 @@ async def test_what_is_said_on_a_full_disk_is_written_when_there_is_room(
     assert tail.is_done
 
 
+@in_virtual_time
 async def test_a_progress_bar_is_in_the_log_now_and_then_and_at_its_end(tmp_path: Path) -> None:
     output = Output(tmp_path / "0.stderr", 0, "stderr")
     tail, journal, clock = _tail(tmp_path, output)
@@ -89,6 +92,7 @@ async def test_a_progress_bar_is_in_the_log_now_and_then_and_at_its_end(tmp_path
     assert _texts(journal) == ["20%", "60%", "100%"]
 
 
+@in_virtual_time
 async def test_a_line_that_gets_no_end_is_shown_after_a_while(tmp_path: Path) -> None:
     output = Output(tmp_path / "0.stdout", 0, "stdout")
     tail, journal, clock = _tail(tmp_path, output)
@@ -104,6 +108,7 @@ async def test_a_line_that_gets_no_end_is_shown_after_a_while(tmp_path: Path) ->
     assert _texts(journal) == ["whole", "loading the data ... ", "done"]
 
 
+@in_virtual_time
 async def test_what_nobody_takes_waits_in_its_file_and_comes_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,10 +128,11 @@ async def test_what_nobody_takes_waits_in_its_file_and_comes_once(
         first, payloads = journal.read_batch()
         taken += [json.loads(payload)["text"] for payload in payloads]
         journal.commit(first + len(payloads))
-        await asyncio.sleep(0)
+        await asyncio.sleep(POLL_S)
     assert taken == printed
 
 
+@in_virtual_time
 async def test_others_have_their_turn_while_much_is_read(tmp_path: Path) -> None:
     output = Output(tmp_path / "0.stdout", 0, "stdout")
     output.path.write_bytes(b"printed\n" * (READ_BYTES // 2))

@@ -16,6 +16,7 @@ from shared.errors import MusterError, Rejected, Transient
 from shared.ids import RunId
 from shared.messages.phases import PhaseKind, PhasesKept, TellPhases
 from shared.settings import TelemetrySettings
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
 from worker.connection.line import Line
 from worker.running import phases as worker_phases
@@ -114,6 +115,7 @@ def test_what_a_daemon_has_not_seen_begin_is_not_told(traces: Path) -> None:
     assert _told(traces) == []
 
 
+@in_virtual_time
 async def test_what_is_over_is_told_to_the_registry_which_may_be_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

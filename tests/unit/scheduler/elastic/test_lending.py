@@ -41,7 +41,7 @@ class Lender(World):
     def report(self, number: int, sync_s: float = SCALES) -> None:
         """What a run measures with the slots that it has."""
         run = self.run(number)
-        machines, slots = len(run.shares), run.slots
+        machines, slots = len(run.shares), int(run.slots)
         timing = Timing(machines, slots, 128, 0.2 + (sync_s if slots > 1 else 0), 0.2)
         on_reported(self.cluster, trial_id(number), LIMITS, timing, Noise(1.0, 50.0))
 
@@ -69,7 +69,7 @@ class Lender(World):
         self.settle(sync_s)
 
     def slots(self, number: int) -> int:
-        return self.run(number).slots if number in self.running() else 0
+        return int(self.run(number).slots) if number in self.running() else 0
 
 
 def test_idle_slots_are_lent_step_by_step_to_a_run_that_scales() -> None:

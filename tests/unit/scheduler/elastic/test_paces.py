@@ -49,7 +49,7 @@ class Observing(Lender):
                     continue
                 for share in run.shares:
                     told = [
-                        replace(one, measured=Measured(step_s=step_s[run.slots]))
+                        replace(one, measured=Measured(step_s=step_s[int(run.slots)]))
                         if one.run == run.id
                         else one
                         for one in self.observed(share.worker)
