@@ -3,20 +3,26 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from aiohttp import web
 
 from services.gateway.rest.connections import ConnectionLimits, listen
+from tests.support.raw import connected, heard, said_to, statuses
+from tests.support.waiting import eventually
 
 KEEP_ALIVE_S = 0.1
 HOST = "127.0.0.1"
 HEAD = f"GET / HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+LAST = f"GET / HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
 COUNT = 3
 
 
-@pytest.fixture
-async def port() -> AsyncIterator[int]:
+@asynccontextmanager
+async def serving(keep_alive_s: float) -> AsyncIterator[int]:
+    """The port of a server that answers."""
+
     async def answer(_: web.Request) -> web.Response:
         return web.Response(text="here")
 
@@ -24,11 +30,17 @@ async def port() -> AsyncIterator[int]:
     application.router.add_get("/", answer)
     runner = web.AppRunner(application)
     await runner.setup()
-    limits = ConnectionLimits(COUNT, KEEP_ALIVE_S)
+    limits = ConnectionLimits(COUNT, keep_alive_s)
     server = await listen(runner, (HOST, 0), None, limits, lambda: web.Response(status=400))
     yield server.sockets[0].getsockname()[1]
     server.close()
     await runner.cleanup()
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    async with serving(KEEP_ALIVE_S) as port:
+        yield port
 
 
 def hold_up() -> None:
@@ -50,29 +62,28 @@ async def test_complete_headers_are_answered_by_a_loop_that_is_late(port: int) -
 async def test_incomplete_headers_close_the_connection_however_slowly_they_go_on(
     port: int, begun: bytes
 ) -> None:
-    reader, writer = await asyncio.open_connection(HOST, port)
-    writer.write(begun)
+    async with connected(f"{HOST}:{port}") as (reader, writer):
 
-    async def go_on() -> None:
-        while begun:
-            await asyncio.sleep(KEEP_ALIVE_S / 10)
-            writer.write(b"x")
+        async def go_on() -> None:
+            while begun:
+                await asyncio.sleep(KEEP_ALIVE_S / 10)
+                writer.write(b"x")
 
-    going_on = asyncio.create_task(go_on())
-    await asyncio.wait_for(reader.read(), 5.0)
-    going_on.cancel()
-    writer.close()
+        going_on = asyncio.create_task(go_on())
+        assert statuses(await heard(reader, writer, begun)) == [200] * begun.startswith(HEAD)
+        going_on.cancel()
 
 
-async def test_a_connection_too_many_is_answered_503_and_there_is_room_when_another_closes(port: int) -> None:
-    kept = [await asyncio.open_connection(HOST, port) for _ in range(COUNT)]
-    reader, _ = await asyncio.open_connection(HOST, port)
-    refused = await asyncio.wait_for(reader.read(), 5.0)
-    assert refused.startswith(b"HTTP/1.1 503 ") and b"Retry-After: " in refused
-    kept[0][1].close()
-    await asyncio.wait_for(kept[0][1].wait_closed(), 5.0)
-    reader, writer = await asyncio.open_connection(HOST, port)
-    writer.write(HEAD)
-    assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
-    for _, one in (*kept, (reader, writer)):
-        one.close()
+async def test_a_connection_too_many_is_answered_503_and_there_is_room_when_another_closes() -> None:
+    async with serving(60.0) as port, AsyncExitStack() as kept:
+        address = f"{HOST}:{port}"
+        for _ in range(COUNT):
+            await kept.enter_async_context(connected(address))
+        refused = await said_to(address)
+        assert statuses(refused) == [503] and b"Retry-After: " in refused
+        await kept.aclose()
+
+        async def is_answered() -> bool:
+            return statuses(await said_to(address, LAST)) == [200]
+
+        await eventually(is_answered)
