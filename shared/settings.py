@@ -44,7 +44,7 @@ class PostgresSettings(Section):
     owner_url: SecretStr
     tenant_url: SecretStr
     system_url: SecretStr
-    pool_size: int = Field(8, ge=1, le=100)
+    pool_size: int = Field(16, ge=1, le=100)
 
 
 class RedisSettings(Section):

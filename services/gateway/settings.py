@@ -64,7 +64,7 @@ class GatewaySection(Section):
     keep_alive_s: float = Field(75.0, gt=0)
     max_connections: int = Field(4000, ge=16)
     max_concurrent_requests: int = Field(128, ge=1)
-    max_concurrent_requests_of_tenant: int = Field(16, ge=1)
+    max_concurrent_requests_of_tenant: int = Field(8, ge=1)
     max_long_requests_of_tenant: int = Field(64, ge=1)
     max_queued_requests: int = Field(512, ge=0)
     max_queued_requests_of_tenant: int = Field(256, ge=0)

@@ -1,5 +1,5 @@
 """Who sees everything is the usual case, and the planner is told so: of `a OR b` about settings it took one row in two hundred to be visible, and so read
-all of a tenant's experiments for each page of fifty (decision 0243)."""
+all of a tenant's experiments for each page of fifty (decision 0277)."""
 
 from alembic import op
 
