@@ -14,6 +14,7 @@ import asyncpg
 from asyncpg import PostgresError
 from pydantic import SecretStr
 from sqlalchemy import event
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import (
     DBAPIError,
     DisconnectionError,
@@ -32,6 +33,8 @@ from shared.telemetry import metrics
 
 _CONNECT_TIMEOUT_S = 10
 _POOL_TIMEOUT_S = 30
+_PREPARED_STATEMENTS = 500
+"""Of each connection: more than a service has statements, since preparing one again costs a round trip."""
 _SERVER_SETTINGS = {
     "jit": "off",
     # A process that freezes in a transaction keeps its locks no longer than this; a leader's lease is one of them.
@@ -253,8 +256,6 @@ async def translated() -> AsyncIterator[None]:
             ) from error
         if state in _NOT_SET_UP_STATES:
             raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error
-        if state is not None and state.startswith(_UNSTORABLE_CLASSES):
-            raise Rejected("unstorable", f"Postgres cannot store this: {cause}") from error
         if _is_retried(state) or (isinstance(error, DBAPIError) and error.connection_invalidated):
             raise Transient(f"Postgres asked to try again: {cause}", retry_after_s=0.1) from error
         raise
@@ -299,10 +300,19 @@ def _make_engine(url: str, service: str, size: int) -> AsyncEngine:
         connect_args={
             "server_settings": {"application_name": f"muster-{service}", **_SERVER_SETTINGS},
             "timeout": _CONNECT_TIMEOUT_S,
+            "prepared_statement_cache_size": _PREPARED_STATEMENTS,
         },
     )
     event.listen(engine.sync_engine, "checkout", _refuse_closed)
+    event.listen(engine.sync_engine, "handle_error", _reject_unstorable)
     return engine
+
+
+def _reject_unstorable(context: ExceptionContext) -> None:
+    """Raise Rejected at the statement itself for data that Postgres cannot store, so that a handler can answer it within its transaction."""
+    state = getattr(context.original_exception, "sqlstate", None)
+    if state is not None and state.startswith(_UNSTORABLE_CLASSES):
+        raise Rejected("unstorable", f"Postgres cannot store this: {context.original_exception}")
 
 
 def _refuse_closed(connection: Any, *_: object) -> None:

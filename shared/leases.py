@@ -208,6 +208,7 @@ class Lease:
 
     async def _give_back(self) -> None:
         held, self._held = self._held, None
+        metrics.lease_age(self._name, 0.0)
         if held is None:
             return
         try:

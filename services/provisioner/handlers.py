@@ -83,7 +83,7 @@ class Handlers:
             after = moved(before, Trigger.FAIL, unit.now, reason)
             await store.save_change(unit.connection, before, after)
             unit.emit(changed(after), tenant=SITE)
-            await store.save_hold(unit.connection, offer_of(after), Refusal(cause, reason), unit.now)
+            await store.save_hold(unit, offer_of(after), Refusal(cause, reason))
         unit.then(self._wake)
 
     async def _wake(self) -> None:

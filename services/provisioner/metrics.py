@@ -17,7 +17,7 @@ _CALL_DURATION = Histogram(
 MACHINES_LAUNCHED = Counter(
     "muster_provisioner_machines_launched", "Machines that a provider brought", ["provider"]
 )
-REFUSALS = Counter(
+_REFUSALS = Counter(
     "muster_provisioner_refusals",
     "Launches that a provider refused and machines that did not join or were unfit, by cause",
     ["provider", "cause"],
@@ -26,12 +26,23 @@ REFUSALS = Counter(
 
 @contextmanager
 def provider_call(provider: str, operation: str) -> Iterator[None]:
-    """Observe the duration of a call, and its error by kind."""
+    """Observe the duration of a call, and its error by kind: `cancelled`, or `error` for one that is not the driver's own."""
     started, error_type = perf_counter(), ""
     try:
         yield
-    except MusterError as error:
-        error_type = error.kind
+    except BaseException as error:
+        error_type = _type_of(error)
         raise
     finally:
         _CALL_DURATION.labels(provider, operation, error_type).observe(perf_counter() - started)
+
+
+async def count_refusal(provider: str, cause: str) -> None:
+    """Count a refusal that was committed."""
+    _REFUSALS.labels(provider, cause).inc()
+
+
+def _type_of(error: BaseException) -> str:
+    if isinstance(error, MusterError):
+        return error.kind
+    return "error" if isinstance(error, Exception) else "cancelled"

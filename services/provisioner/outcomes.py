@@ -34,13 +34,13 @@ class Outcomes:
             await self.lease.guard(unit.connection)
             await _apply(unit, instances, outcome)
             if refusal is not None and instances:
-                await store.save_hold(unit.connection, offer_of(instances[0]), refusal, unit.now)
+                await store.save_hold(unit, offer_of(instances[0]), refusal)
 
     async def refuse(self, one: Instance, refusal: Refusal) -> None:
         """Holds back the offer of a machine."""
         async with self.units.system() as unit:
             await self.lease.guard(unit.connection)
-            await store.save_hold(unit.connection, offer_of(one), refusal, unit.now)
+            await store.save_hold(unit, offer_of(one), refusal)
 
     async def record_launch(self, intent: Intent, missing: Sequence[Instance], launched: Launched) -> None:
         """Some may have come and others not."""
@@ -53,7 +53,7 @@ class Outcomes:
 
             await _apply(unit, missing, outcome)
             if refused is not None:
-                await store.save_hold(unit.connection, intent.offer, refused, unit.now)
+                await store.save_hold(unit, intent.offer, refused)
             elif launched.placed:
                 cleared = partial(is_cleared, has_joined=False)
                 await store.clear_holds(unit.connection, intent.offer, cleared, unit.now)

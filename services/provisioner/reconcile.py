@@ -215,7 +215,7 @@ class Reconciler:
             for before, after in plan.moves:
                 await self._save(unit, before, after)
             for one, refusal in plan.refusals:
-                await store.save_hold(unit.connection, offer_of(one), refusal, unit.now)
+                await store.save_hold(unit, offer_of(one), refusal)
             await self._resize(unit, plan)
             await store.save_new(unit.connection, instances)
             for one in instances:

@@ -14,7 +14,7 @@ DECISION_DURATION = Histogram(
     "muster_search_decision_duration_seconds",
     "Time that a search method took for the events of one batch",
     ["method"],
-    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0),
 )
 
 

@@ -103,7 +103,8 @@ def _take_in(chunk: bytes, digest: "hashlib._Hash", output: BinaryIO) -> int:
 
 
 def _count_error(answer: aiohttp.ClientResponse, operation: str) -> None:
-    if answer.status >= 400:
+    # A refused URL or a missing object is the caller's to handle, and no fault of the store.
+    if answer.status >= 500:
         metrics.object_store_error(operation, str(answer.status))
 
 

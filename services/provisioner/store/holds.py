@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -9,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
-from services.provisioner.metrics import REFUSALS
+from services.provisioner.metrics import count_refusal
 from services.provisioner.store.tables import hold
+from shared.bus import Unit
 
 KEPT_FOR = timedelta(days=1)
 
@@ -32,8 +34,9 @@ async def load_holds(connection: AsyncConnection, now: datetime) -> list[Hold]:
     ]
 
 
-async def save_hold(connection: AsyncConnection, offer: Offer, refusal: Refusal, now: datetime) -> Hold:
-    """Takes in a refusal."""
+async def save_hold(unit: Unit, offer: Offer, refusal: Refusal) -> Hold:
+    """Take in a refusal."""
+    connection, now = unit.connection, unit.now
     scope = scope_of(offer, refusal.cause)
     known = {one.scope: one for one in await load_holds(connection, now)}
     after = on_refused(known.get(scope), offer, refusal, now)
@@ -51,7 +54,7 @@ async def save_hold(connection: AsyncConnection, offer: Offer, refusal: Refusal,
             index_elements=list(_key(scope)), set_={name: statement.excluded[name] for name in values}
         )
     )
-    REFUSALS.labels(offer.kind.provider, refusal.cause).inc()
+    unit.then(partial(count_refusal, offer.kind.provider, refusal.cause))
     return after
 
 

@@ -17,6 +17,8 @@ from shared.messages.experiments import OperationRefused
 from shared.messages.queue import EditExperiment, RequestRanked
 
 MOST_WEIGHT = 1_000_000.0
+MAX_INTEGER = 2**31 - 1
+"""The largest that the table's columns hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Editing:
         if wish.weight is not None and not 0 < wish.weight <= MOST_WEIGHT:
             message = f"weight {wish.weight:g} is not above 0 and at most {MOST_WEIGHT:.0f}"
             raise Rejected("bad_weight", message)
+        for name, value in (("max_slots", wish.max_slots), ("max_trials", wish.max_trials)):
+            if value is not None and value > MAX_INTEGER:
+                raise Rejected(f"bad_{name}", f"{name} {value} is above {MAX_INTEGER}")
         if wish.max_slots is not None and wish.max_slots < 1:
             raise Rejected(
                 "bad_max_slots",

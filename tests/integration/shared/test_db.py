@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared import db
 from shared.db import Database
-from shared.errors import Transient
+from shared.errors import Rejected, Transient
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase
 
@@ -58,6 +58,13 @@ async def test_a_setting_that_is_no_plain_value_is_refused(database: Database) -
             raise AssertionError("it was opened")
     async with database.read(OTHER) as connection:
         assert await _count(connection) == 1
+
+
+async def test_data_that_cannot_be_stored_is_refused_where_it_is_given(database: Database) -> None:
+    async with database.tenant(ONE) as connection:
+        with pytest.raises(Rejected, match="cannot store this"):
+            await connection.execute(text("SELECT CAST(:number AS integer)"), {"number": 2**40})
+        assert await _count(connection) == 2, "the transaction goes on"
 
 
 async def test_a_read_session_changes_nothing(database: Database) -> None:

@@ -18,8 +18,13 @@ export function piecesOf(line: string): Piece[] {
   const shown = line.replace(/\r+$/, "");
   // Anser reads no colons between numbers, and leaves titles and links of terminals in the text.
   const coloured = shown.slice(shown.lastIndexOf("\r") + 1).replace(ESCAPES, (found) => (LOOKS.test(found) ? found.replaceAll(":", ";") : ""));
-  return Anser.ansiToJson(coloured, { use_classes: true }).flatMap(({ content, fg, decorations }) => {
+  return Anser.ansiToJson(coloured, { use_classes: true }).flatMap(({ content, fg, bg, isInverted, decorations }) => {
     const text = content.replace(CONTROLS, "");
-    return text ? [{ text, colour: fg ?? undefined, isBold: decorations.includes("bold"), isDim: decorations.includes("dim") }] : [];
+    return text ? [{ text, colour: (isInverted ? inkOf(bg) : fg) ?? undefined, isBold: decorations.includes("bold"), isDim: decorations.includes("dim") }] : [];
   });
+}
+
+/** Anser swaps the colours of reversed text, and takes white for none. Backgrounds are not shown, so the text keeps its own colour. */
+function inkOf(bg: string | null): string | null {
+  return bg === "ansi-white" ? null : bg;
 }
