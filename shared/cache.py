@@ -77,6 +77,8 @@ class Cache(Generic[K, V]):
         task = self._loading.get(key)
         if task is None:
             task = self._loading[key] = asyncio.create_task(self._load(key, loader))
+            # Its error may come when all callers were cancelled; asyncio would log it as one that nobody retrieved.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 
     async def _load(self, key: K, loader: Callable[[], Awaitable[V]]) -> V:

@@ -3,6 +3,7 @@
 Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.upgrading runs the migrations.
 """
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +21,6 @@ from sqlalchemy.exc import (
     DisconnectionError,
     InterfaceError,
     OperationalError,
-    TimeoutError as PoolTimeout,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
@@ -32,7 +32,7 @@ from shared.settings import PostgresSettings
 from shared.telemetry import metrics
 
 _CONNECT_TIMEOUT_S = 10
-_POOL_TIMEOUT_S = 30
+_POOL_TIMEOUT_S = 10
 _PREPARED_STATEMENTS = 500
 """Of each connection: more than a service has statements, since preparing one again costs a round trip."""
 _SERVER_SETTINGS = {
@@ -66,6 +66,8 @@ class _Pool:
     def __init__(self, url: SecretStr, service: str, role: str, size: int) -> None:
         self._engine = _make_engine(url.get_secret_value(), service, size)
         self._role, self._size = role, size
+        # SQLAlchemy's own queue wakes nobody up when a connection cannot be made.
+        self._free = asyncio.Semaphore(size)
         pool = cast(QueuePool, self._engine.pool)
         self._wait_time = metrics.watch_connection_pool(
             f"{service}-{role}", size, pool.checkedout, pool.checkedin
@@ -87,8 +89,8 @@ class _Pool:
     @asynccontextmanager
     async def autocommit(self) -> AsyncIterator[AsyncConnection]:
         """A connection without a transaction: each statement commits by itself."""
-        async with translated():
-            connection = await self._check_out()
+        async with translated(), self._slot():
+            connection = await self._engine.connect()
             driver = driver_of(connection)
             try:
                 yield connection
@@ -104,11 +106,14 @@ class _Pool:
     async def close(self) -> None:
         await self._engine.dispose()
 
-    async def _check_out(self) -> AsyncConnection:
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """One of the connections that the pool may have, once it is free."""
         started_s = time.perf_counter()
         try:
-            return await self._engine.connect()
-        except PoolTimeout as error:
+            async with asyncio.timeout(_POOL_TIMEOUT_S):
+                await self._free.acquire()
+        except TimeoutError as error:
             raise Transient(
                 f"no connection to Postgres became free within {_POOL_TIMEOUT_S} s: all {self._size} of the {self._role} role"
                 " are in use; send fewer requests at once, or raise MUSTER_POSTGRES__POOL_SIZE",
@@ -116,6 +121,10 @@ class _Pool:
             ) from error
         finally:
             self._wait_time.observe(time.perf_counter() - started_s)
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 class Database:
@@ -296,7 +305,6 @@ def _make_engine(url: str, service: str, size: int) -> AsyncEngine:
         pool_size=size,
         max_overflow=0,
         pool_use_lifo=True,
-        pool_timeout=_POOL_TIMEOUT_S,
         connect_args={
             "server_settings": {"application_name": f"muster-{service}", **_SERVER_SETTINGS},
             "timeout": _CONNECT_TIMEOUT_S,

@@ -83,10 +83,12 @@ class Front:
             caller = await self._identify(row, shown, origin, named)
             try:
                 await self._check_rate(row, caller)
-                if row.stream == "server":  # Open streams have a limit of their own.
+                if row.occupies is None:
                     yield caller
                 else:
-                    async with self.concurrency.hold(caller.tenant, is_long=row.is_long):
+                    # Strangers share no limit: one of them could keep all others from signing in.
+                    sender = caller.tenant if caller is not NOBODY else origin.address
+                    async with self.concurrency.hold(sender, row.occupies):
                         yield caller
             except LimitExceeded as error:
                 metrics.rejection(row.rate_class, error.limit)

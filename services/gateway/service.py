@@ -21,7 +21,7 @@ from services.gateway.doors import DoorKeeper, tls_of
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
 from services.gateway.limits.allowances import Allowances
-from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, PerTenant
+from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.limits.rate_limits import RateLimiter
 from services.gateway.live.feed import Feed
 from services.gateway.live.streams import OpenStreams
@@ -204,7 +204,7 @@ def make_doors(
         feed=feed,
         tails=Tails(own.follow_poll_s),
         experiments=experiment_cache(clock),
-        creating=PerTenant(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
+        creating=PerSender(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
         clock=clock,
         keys=keys,
         http=http,
@@ -262,8 +262,9 @@ def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
     timeout_s = own.queue_timeout_s
     return ConcurrencyLimits(
         replica=Bounds(own.max_concurrent_requests, own.max_queued_requests, timeout_s),
-        tenant=Bounds(own.max_concurrent_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
-        long_of_tenant=Bounds(own.max_long_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+        working=Bounds(own.max_concurrent_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+        waiting=Bounds(own.max_waiting_requests_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
+        upload=Bounds(own.max_uploads_of_tenant, own.max_queued_requests_of_tenant, timeout_s),
     )
 
 

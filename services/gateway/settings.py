@@ -38,8 +38,8 @@ class GatewaySection(Section):
     `body_timeout_s` is what a request's body may take. `keep_alive_s` is what the headers of a request may take, from the opening of its connection or
     the answer before: it should exceed what a reverse proxy keeps an idle connection for.
     Each replica has its own `max_connections`, `streams_of_tenant` and concurrency limits. Of a tenant `max_concurrent_requests_of_tenant` requests are in
-    progress at a time, of all tenants `max_concurrent_requests`; requests that wait for other services, uploads among them, count against `max_long_requests_of_tenant`
-    instead. As many as `max_queued_requests_of_tenant` and `max_queued_requests` wait for at most `queue_timeout_s`; others are refused.
+    progress at a time, of all tenants `max_concurrent_requests`; requests that ask other services count against `max_waiting_requests_of_tenant`,
+    and uploads against `max_uploads_of_tenant`, instead. A caller without a token counts by its address. As many as `max_queued_requests_of_tenant` and `max_queued_requests` wait for at most `queue_timeout_s`; others are refused.
     `password_memory_kib` is what Argon2id takes for one password, in three passes: RFC 9106's second choice, and no less than OWASP asks for.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
     """
@@ -65,7 +65,8 @@ class GatewaySection(Section):
     max_connections: int = Field(4000, ge=16)
     max_concurrent_requests: int = Field(128, ge=1)
     max_concurrent_requests_of_tenant: int = Field(8, ge=1)
-    max_long_requests_of_tenant: int = Field(64, ge=1)
+    max_waiting_requests_of_tenant: int = Field(64, ge=1)
+    max_uploads_of_tenant: int = Field(16, ge=1)
     max_queued_requests: int = Field(512, ge=0)
     max_queued_requests_of_tenant: int = Field(256, ge=0)
     queue_timeout_s: float = Field(5.0, gt=0)

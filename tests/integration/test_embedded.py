@@ -159,17 +159,6 @@ def test_a_service_has_another_key_without_a_pause_of_the_others(place: Place) -
     assert "worker nobody" in place.run("keys", "revoke", "nobody", code=4)
 
 
-def test_what_stands_behind_the_gateway_keeps_off_its_cores(place: Place) -> None:
-    ours = os.sched_getaffinity(0)
-    if len(ours) == 1:
-        pytest.skip("this machine has one core, which all share")
-    cores = {name: os.sched_getaffinity(pid) for name, pid in place.pids().items()}
-    for name in ("nats", "registry", "searcher", "scheduler"):
-        assert not cores[name] & cores["gateway"], name
-    # Who starts workers, who answers everybody, and what is asked for long may have all of them.
-    assert all(cores[name] == ours for name in ("provisioner", "postgres", "redis", "s3", "simulator"))
-
-
 def test_status_shows_a_degraded_platform_with_the_reason(place: Place) -> None:
     """The bus is frozen: its connections are open, and it stores nothing."""
     assert wait_until(lambda: place.status()["health"] == "ok", 30, pause_s=0.5)

@@ -80,6 +80,11 @@ SECRETS = (
 MARKS = (("Local State",), ("Login Data",), ("cookies.sqlite",), ("client.json", "secrets"))
 """A folder that holds all of one of these is a browser's profile, or a platform's own folder under another name than .muster."""
 
+_POSIX_CLASSES = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \\t", "digit": "0-9", "lower": "a-z", "space": "\\s",
+    "upper": "A-Z", "xdigit": "0-9a-fA-F",
+}  # fmt: skip
+_POSIX_CLASS = re.compile(rf"\[:({'|'.join(_POSIX_CLASSES)}):\]")
 _ALL_BELOW = re.compile(r"/\*\*(/?)\s*$")
 
 
@@ -147,6 +152,12 @@ def is_private(entries: AbstractSet[str]) -> bool:
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     try:
         # To pathspec `a/**` is `a` itself; to Git it is whatever is below.
-        return GitIgnoreSpecPattern(_ALL_BELOW.sub(r"/**/*\1", line))
+        return GitIgnoreSpecPattern(_ALL_BELOW.sub(r"/**/*\1", _POSIX_CLASS.sub(_expand, line)))
     except (GitIgnorePatternError, re.error):
         return None
+
+
+def _expand(found: re.Match[str]) -> str:
+    """The characters of a class such as `[:digit:]` inside brackets, which pathspec does not know."""
+    before = found.string[: found.start()]
+    return _POSIX_CLASSES[found[1]] if before.count("[") > before.count("]") else found[0]

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Generic, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from services.gateway.limits.exceeded import Limit, LimitExceeded
@@ -12,6 +13,10 @@ from shared.ids import TenantId
 from shared.telemetry import metrics
 
 T = TypeVar("T")
+Occupied = Literal["working", "waiting", "upload"]
+"""What a request does most of the time: keep the replica busy, wait for another service, or send its body."""
+Sender = TenantId | str
+"""A tenant, or the address of a caller without a token."""
 _RETRY_AFTER_S = 1.0
 
 
@@ -64,43 +69,49 @@ class ConcurrencyLimit:
             self._queued -= 1
 
     def _exceeded(self, why: str) -> LimitExceeded:
-        whose = "this replica" if self._limit == "replica_concurrency" else "your tenant"
+        whose = (
+            "this replica"
+            if self._limit == "replica_concurrency"
+            else "your tenant (or address, without a token)"
+        )
         message = f"{whose} has {self._bounds.concurrent} requests in progress, and {why}; try again later"
         return LimitExceeded(self._limit, message, _RETRY_AFTER_S)
 
 
-class PerTenant(Generic[T]):
-    """One object for each tenant, kept as long as it is in use."""
+class PerSender(Generic[T]):
+    """One object for each sender of requests, kept as long as it is in use."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._of: WeakValueDictionary[TenantId, T] = WeakValueDictionary()
+        self._of: WeakValueDictionary[Sender, T] = WeakValueDictionary()
 
-    def of(self, tenant: TenantId) -> T:
-        """The tenant's, made when there is none."""
-        found = self._of.get(tenant)
+    def of(self, sender: Sender) -> T:
+        """Return the sender's, made when there is none."""
+        found = self._of.get(sender)
         if found is None:
-            found = self._of[tenant] = self._make()
+            found = self._of[sender] = self._make()
         return found
 
 
 class ConcurrencyLimits:
-    """A limit of each tenant, below that of the replica, so that one tenant cannot occupy the replica.
+    """A limit of each sender, below that of the replica, so that one sender cannot occupy the replica.
 
-    Long requests wait for other services most of the time: they have a limit of the tenant of their own, so that they occupy no place of a short one.
+    Requests that wait for other services, and uploads, have limits of the sender of their own, so that they occupy no place of a request that the replica works on.
     """
 
-    def __init__(self, replica: Bounds, tenant: Bounds, long_of_tenant: Bounds) -> None:
+    def __init__(self, replica: Bounds, working: Bounds, waiting: Bounds, upload: Bounds) -> None:
         self._replica = ConcurrencyLimit("replica_concurrency", replica)
-        self._short = PerTenant(lambda: ConcurrencyLimit("tenant_concurrency", tenant))
-        self._long = PerTenant(lambda: ConcurrencyLimit("tenant_concurrency", long_of_tenant))
+        self._of_sender = {
+            kind: PerSender(partial(ConcurrencyLimit, "tenant_concurrency", bounds))
+            for kind, bounds in (("working", working), ("waiting", waiting), ("upload", upload))
+        }
 
     @asynccontextmanager
-    async def hold(self, tenant: TenantId, *, is_long: bool = False) -> AsyncIterator[None]:
-        """Hold a place of the tenant, and of the replica if the request is short. Raises LimitExceeded."""
-        if is_long:
-            async with self._long.of(tenant).hold():
+    async def hold(self, sender: Sender, occupied: Occupied) -> AsyncIterator[None]:
+        """Hold a place of the sender, and of the replica if it works on the request. Raises LimitExceeded."""
+        async with self._of_sender[occupied].of(sender).hold():
+            if occupied != "working":
                 yield
-        else:
-            async with self._short.of(tenant).hold(), self._replica.hold():
+                return
+            async with self._replica.hold():
                 yield

@@ -19,7 +19,7 @@ from services.gateway.api.experiments import ExperimentDetail
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place, within
 from services.gateway.core.permissions import Access, Permission
-from services.gateway.limits.concurrency import PerTenant
+from services.gateway.limits.concurrency import PerSender
 from services.gateway.live.feed import Feed, View
 from services.gateway.live.tails import Tails
 from services.gateway.settings import WebhookSection
@@ -81,7 +81,7 @@ class Doors:
     feed: Feed
     tails: Tails
     experiments: Cache[ExperimentKey, ExperimentDetail]
-    creating: PerTenant[asyncio.Semaphore]
+    creating: PerSender[asyncio.Semaphore]
     """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
     clock: Clock
     keys: Keys

@@ -61,13 +61,14 @@ async def send(call: Call, command: Command) -> None:
 async def wait_for(
     call: Call,
     operation_id: UUID,
-    look: Callable[[AsyncConnection], Awaitable[T | None]],
+    look: Callable[[AsyncConnection], Awaitable[T | None]] | None = None,
+    ask: Callable[[], Awaitable[T | None]] | None = None,
     sent_for: TenantId | None = None,
     about: UUID | None = None,
     is_new: bool = False,
     answered: Callable[[Event], T] | None = None,
 ) -> T | None:
-    """What `look` finds once the command has worked; None when no answer came within the time for it.
+    """What `look` finds, or `ask` learns from the owner, once the command has worked; None when no answer came within the time for it.
 
     Args:
         sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
@@ -90,8 +91,11 @@ async def wait_for(
                 call.doors.feed.note(tenant)
                 return answered(waiter.answer)
             try:
+                # No session is open meanwhile: an owner that is slow to answer would keep its connection from others.
+                found = await ask() if ask is not None else None
                 async with call.doors.database.read(tenant) as connection:
-                    found = await look(connection)
+                    if look is not None:
+                        found = await look(connection)
                     refusal = None if found is not None else await load_refusal(connection, operation_id)
             except Transient:
                 # Who is asked does not answer: the command stands, and may work within the time that is left.

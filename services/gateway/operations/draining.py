@@ -6,7 +6,6 @@ Workers are the site's: commands are sent in its name, and the scheduler's own v
 from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
 from services.gateway.api.base import Resource
@@ -107,10 +106,10 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
         unit.emit(command, tenant=SITE)
     wanted = Switched(worker=before.worker, slot=request.slot, undo=undo)
 
-    async def look(_: AsyncConnection) -> Worker | None:
+    async def ask() -> Worker | None:
         return wanted.seen_in(await load_cluster(call))
 
-    found = await wait_for(call, operation, look, sent_for=SITE)
+    found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
         now = await unless_silent(load_worker(call, request.worker))
         present = render_worker(now) if now is not None else None
@@ -152,11 +151,11 @@ async def _drain(
     async with call.site_transaction() as unit:
         unit.emit(*commands, tenant=SITE)
 
-    async def look(_: AsyncConnection) -> WorkerPage | None:
+    async def ask() -> WorkerPage | None:
         return wanted.seen_in(await load_cluster(call))
 
     operation = commands[0].operation_id
-    found = await wait_for(call, operation, look, sent_for=SITE)
+    found = await wait_for(call, operation, ask=ask, sent_for=SITE)
     if found is None:
         view = await unless_silent(load_cluster(call))
         present = show(wanted.among(view)) if view is not None else None

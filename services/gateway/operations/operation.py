@@ -12,6 +12,7 @@ from typing import Generic, Literal, TypeVar
 from services.gateway.api.base import Request, Resource
 from services.gateway.core.auditing import Audited
 from services.gateway.core.permissions import Access, Permission
+from services.gateway.limits.concurrency import Occupied
 from services.gateway.operations.call import Call
 
 Req = TypeVar("Req", bound=Request)
@@ -92,7 +93,9 @@ class Operation(Generic[Req, Res]):
     long: bool = False
     """Whether it orders what may take longer than a request waits: REST then answers 202 with the operation."""
     waits: bool = False
-    """Whether it may wait for another service for longer than a usual answer takes, without being answered with 202."""
+    """Whether its handler asks another service, and so may wait for one that is slow, without being answered with 202."""
+    is_probe: bool = False
+    """Whether it answers at once, from memory, also where everything else has to wait."""
     conditional: bool = False
     """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
     audited: Audited | None = None
@@ -130,9 +133,13 @@ class Operation(Generic[Req, Res]):
         return self.idempotent is not Idempotency.SAFE
 
     @cached_property
-    def is_long(self) -> bool:
-        """True where a request takes long because it waits, for another service or for its own body."""
-        return self.long or self.waits or self.stream == "upload"
+    def occupies(self) -> Occupied | None:
+        """Which concurrency limit its requests count against; open streams have a limit of their own."""
+        if self.is_probe or self.stream == "server":
+            return None
+        if self.stream == "upload":
+            return "upload"
+        return "waiting" if self.long or self.waits else "working"
 
     @cached_property
     def is_tagged(self) -> bool:

@@ -1,7 +1,6 @@
 """Pools: read, and their rules changed while things run."""
 
 from pydantic import BaseModel
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.pools import EditPoolRequest, ListPoolsRequest, Pool, PoolPage, PoolRequest
@@ -60,10 +59,10 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
 
     wanted = Ruled(pool=before.pool, rules=rules)
 
-    async def look(_: AsyncConnection) -> Pool | None:
+    async def ask() -> Pool | None:
         return wanted.seen_in(await load_cluster(call))
 
-    found = await wait_for(call, command.operation_id, look, sent_for=SITE)
+    found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
     if found is None:
         now = await unless_silent(view_of(call, request.pool))
         present = render_pool(now) if now is not None else None

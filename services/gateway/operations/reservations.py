@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.api.reservations import (
     CreateReservationRequest,
@@ -52,11 +50,11 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         return Reservation.model_validate(earlier.response)
     await _send(call, command)  # The same again books nothing more: a reservation's id is what it is made of.
 
-    async def look(_: AsyncConnection) -> ReservationView | None:
+    async def ask() -> ReservationView | None:
         return await _find(call, command.reservation_id)
 
     try:
-        found = await wait_for(call, command.operation_id, look, sent_for=SITE)
+        found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
     except (Rejected, Conflict):
         await forget(call, earlier.operation_id if earlier else command.operation_id)
         raise
@@ -92,10 +90,10 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
     command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
     await _send(call, command)
 
-    async def look(_: AsyncConnection) -> ReservationView | None:
+    async def ask() -> ReservationView | None:
         return found if await _find(call, found.reservation_id) is None else None
 
-    if await wait_for(call, command.operation_id, look, sent_for=SITE) is None:
+    if await wait_for(call, command.operation_id, ask=ask, sent_for=SITE) is None:
         raise _unanswered(call)
     return shown
 

@@ -9,13 +9,16 @@ from shared.cache import Cache
 
 F = TypeVar("F")
 _MAX_FORMS = 4096
+_TTL_S = 1.0
 
 
 class Serialized:
     """Caches by the object's identity. An entry holds its object, so that no other has the same id meanwhile."""
 
     def __init__(self) -> None:
-        self._forms = Cache[tuple[int, str], tuple[Resource, Any]]("serialized_experiments", _MAX_FORMS)
+        self._forms = Cache[tuple[int, str], tuple[Resource, Any]](
+            "serialized_experiments", _MAX_FORMS, ttl_s=_TTL_S
+        )
 
     def once(self, resource: Resource, form: str, make: Callable[[Resource], F]) -> F:
         """Return `make(resource)`; of an experiment it is made once."""

@@ -164,7 +164,7 @@ class Rpc:
                 inputs = self._inputs(context, _metadata(context))
                 async with self._admit(row, inputs) as caller:
                     iterator = aiter(messages)
-                    first = await anext(iterator, None)
+                    first = await _next(iterator)
                     if first is None:
                         raise Rejected("invalid_request", "the stream holds no message", "body")
                     request = self._read(row, first)
@@ -274,11 +274,16 @@ async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[
     """The upload's bytes; a caller who stops sending is not waited for."""
     yield upload_data(readable(first))
     while True:
-        try:
-            async with asyncio.timeout(_IDLE_S):
-                message = await anext(rest, None)
-        except TimeoutError:
-            raise slow_body(_IDLE_S) from None
+        message = await _next(rest)
         if message is None:
             return
         yield upload_data(readable(message))
+
+
+async def _next(messages: AsyncIterator[Message]) -> Message | None:
+    """The next message of an upload; None at its end."""
+    try:
+        async with asyncio.timeout(_IDLE_S):
+            return await anext(messages, None)
+    except TimeoutError:
+        raise slow_body(_IDLE_S) from None

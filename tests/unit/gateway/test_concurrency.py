@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
-from services.gateway.core.permissions import Access
+from services.gateway.core.auditing import Origin
 from services.gateway.front import Front
-from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, PerTenant
+from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
 from services.gateway.limits.exceeded import LimitExceeded
 from services.gateway.live.streams import OpenStreams
 from services.gateway.operations.operation import Operation
@@ -22,15 +22,16 @@ from shared.ids import TenantId
 from shared.telemetry import metrics
 
 HOT, CALM = (TenantId(UUID(int=number)) for number in (1, 2))
-REPLICA, TENANT, LONG, QUEUED = 6, 4, 2, 3
+REPLICA, TENANT, LONG, UPLOADS, QUEUED = 6, 4, 2, 1, 3
 LONG_S = 60.0
 
 
 def make_limits(timeout_s: float = LONG_S) -> ConcurrencyLimits:
     return ConcurrencyLimits(
         replica=Bounds(REPLICA, QUEUED, timeout_s),
-        tenant=Bounds(TENANT, QUEUED, timeout_s),
-        long_of_tenant=Bounds(LONG, QUEUED, timeout_s),
+        working=Bounds(TENANT, QUEUED, timeout_s),
+        waiting=Bounds(LONG, QUEUED, timeout_s),
+        upload=Bounds(UPLOADS, QUEUED, timeout_s),
     )
 
 
@@ -44,9 +45,9 @@ class Load:
     ends: list[tuple[TenantId, asyncio.Event]] = field(default_factory=list)
 
     async def begin(
-        self, tenant: TenantId, count: int = 1, is_long: bool = False
+        self, tenant: TenantId, count: int = 1, occupied: Occupied = "working"
     ) -> list[asyncio.Task[None]]:
-        begun = [asyncio.create_task(self._request(tenant, is_long)) for _ in range(count)]
+        begun = [asyncio.create_task(self._request(tenant, occupied)) for _ in range(count)]
         self.tasks += begun
         await settled()
         return begun
@@ -56,8 +57,8 @@ class Load:
             end.set()
         await settled()
 
-    async def _request(self, tenant: TenantId, is_long: bool) -> None:
-        async with self.limits.hold(tenant, is_long=is_long):
+    async def _request(self, tenant: TenantId, occupied: Occupied) -> None:
+        async with self.limits.hold(tenant, occupied):
             end = asyncio.Event()
             self.ends.append((tenant, end))
             self.active.append(tenant)
@@ -91,18 +92,20 @@ async def test_a_hot_tenant_keeps_no_other_waiting(load: Load) -> None:
     assert (load.count(HOT), load.count(CALM)) == (TENANT, REPLICA - TENANT)
 
 
-async def test_long_requests_leave_the_places_of_short_ones(load: Load) -> None:
-    await load.begin(HOT, LONG + QUEUED, is_long=True)
-    assert load.count(HOT) == LONG
+async def test_requests_that_wait_and_uploads_leave_the_places_of_others(load: Load) -> None:
+    await load.begin(HOT, UPLOADS + QUEUED, "upload")
+    assert load.count(HOT) == UPLOADS
+    await load.begin(HOT, LONG + QUEUED, "waiting")
+    assert load.count(HOT) == UPLOADS + LONG
     await load.begin(HOT, TENANT)
-    assert load.count(HOT) == LONG + TENANT
+    assert load.count(HOT) == UPLOADS + LONG + TENANT
 
 
 async def test_requests_of_a_tenant_are_served_in_their_order() -> None:
     limits, served = make_limits(), list[int]()
 
     async def serve(number: int) -> None:
-        async with limits.hold(HOT):
+        async with limits.hold(HOT, "working"):
             served.append(number)
             await settled()
 
@@ -169,7 +172,7 @@ async def test_a_cancelled_request_leaves_its_place_to_the_next(load: Load, step
 
 async def test_a_tenants_limit_goes_with_its_last_request() -> None:
     made = list[asyncio.Event]()
-    limits = PerTenant(asyncio.Event)
+    limits = PerSender(asyncio.Event)
     one = limits.of(HOT)
     assert limits.of(HOT) is one and limits.of(CALM) is not one
     one.set()
@@ -193,12 +196,12 @@ def make_front(rates: Rates) -> Front:
     return Front(nothing, nothing, cast(Any, rates), nothing, make_limits(), 1, 1, OpenStreams(1))
 
 
-def row_with(permission: Access, stream: str | None = None) -> Operation[Any, Any]:
-    return next(row for row in OPERATIONS if row.permission is permission and row.stream == stream)
+def row_of(name: str) -> Operation[Any, Any]:
+    return next(row for row in OPERATIONS if row.name == name)
 
 
 async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> None:
-    front, row, end = make_front(Rates()), row_with(Access.PUBLIC), asyncio.Event()
+    front, row, end = make_front(Rates()), row_of("SignIn"), asyncio.Event()
 
     async def ask() -> None:
         async with front.admit(row, Presented(None)):
@@ -209,13 +212,18 @@ async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> Non
     with pytest.raises(LimitExceeded):
         async with front.admit(row, Presented(None)):
             raise AssertionError("it was admitted")
+    # Strangers keep neither others from signing in nor probes from an answer.
+    async with front.admit(row, Presented(None), Origin("rest", "10.0.0.2")):
+        pass
+    async with front.admit(row_of("GetHealth"), Presented(None)):
+        pass
     end.set()
     await asyncio.gather(*asking)
 
 
 async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> None:
     rates = Rates()
-    front, row = make_front(rates), row_with(Access.JOIN_TOKEN)
+    front, row = make_front(rates), row_of("JoinWorker")
     rates.is_open = False
     for _ in range(TENANT + QUEUED + 1):
         with pytest.raises(Transient, match="too fast"):

@@ -174,6 +174,8 @@ def test_gitignore_holds_where_there_is_no_other(tmp_path: Path) -> None:
         ("/b", ["b"]),
         ("[!a]", ["a/b", "a/c/b", "b"]),
         ("?/b", ["a/b"]),
+        ("[[:lower:]]/b", ["a/b"]),
+        ("[[:digit:]]/b", []),
         ("a/*/b", ["a/c/b"]),
         ("b/", []),
         ("[z-a]", []),

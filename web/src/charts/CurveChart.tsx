@@ -169,6 +169,7 @@ function draw(plot: uPlot, { label, curves, ranges, strong }: Shown): void {
   const began = performance.now();
   drawCurves(plot, curves, strong ?? null, coloursNow());
   const end = curves.reduce((most, { x }) => Math.max(most, x.at(-1) ?? -Infinity), -Infinity);
+  performance.clearMeasures("muster.curves"); // a page that lives would gather them without end
   performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: Math.min(end, ranges.x[1]) } });
 }
 

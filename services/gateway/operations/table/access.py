@@ -108,8 +108,8 @@ ACCESS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("VerifySiteAudit", "GET", "/v1/site/audit/verification", audit.VerifyAuditRequest, audit.AuditVerification, Permission.SITE_AUDIT, SAFE, audit_handlers.verify_site_audit),
     Operation("GetSiteAuditHead", "GET", "/v1/site/audit/head", base.Empty, audit.AuditHead, Permission.SITE_AUDIT, SAFE, audit_handlers.get_site_audit_head),
     # joining
-    Operation("IssueJoinToken", "POST", "/v1/join-tokens", access.IssueJoinTokenRequest, access.JoinToken, Permission.WORKER_JOIN, KEY, access_handlers.issue_join_token, status=201, secret=True),
-    Operation("JoinWorker", "POST", "/v1/workers/join", access.JoinWorkerRequest, access.WorkerCredentials, Access.JOIN_TOKEN, NATURAL, access_handlers.join_worker, rate=RateClass.JOIN, secret=True),
-    Operation("GetHealth", "GET", "/v1/health", base.Empty, access.Health, Access.PUBLIC, SAFE, access_handlers.get_health),
+    Operation("IssueJoinToken", "POST", "/v1/join-tokens", access.IssueJoinTokenRequest, access.JoinToken, Permission.WORKER_JOIN, KEY, access_handlers.issue_join_token, status=201, secret=True, waits=True),
+    Operation("JoinWorker", "POST", "/v1/workers/join", access.JoinWorkerRequest, access.WorkerCredentials, Access.JOIN_TOKEN, NATURAL, access_handlers.join_worker, rate=RateClass.JOIN, secret=True, waits=True),
+    Operation("GetHealth", "GET", "/v1/health", base.Empty, access.Health, Access.PUBLIC, SAFE, access_handlers.get_health, is_probe=True),
 )
 # fmt: on
