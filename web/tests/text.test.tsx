@@ -47,6 +47,7 @@ describe("a line of a log", () => {
   });
   it("shows the sixteen named colours of a palette, and mixed ones as plain text", () => {
     expect(looks("\u001b[38;5;2mgreen\u001b[38:5:9mred\u001b[48;5;1mon red")).toEqual(["green ansi-green", "red ansi-bright-red", "on red ansi-bright-red"]);
+    expect(looks("\u001b[31m\u001b[7mFAILED\u001b[0m\u001b[7mplain"), "reversed text keeps its colour").toEqual(["FAILED ansi-red", "plain"]);
     expect(piecesOf("\u001b[38;2;1;31;4mmixed").map(({ text }) => text)).toEqual(["mixed"]);
   });
 });

@@ -1,5 +1,8 @@
 /** The colours that terminals show, out of a line of a log: text and names of colours, never markup. Pure. */
-import Anser from "anser";
+import Anser, { type AnserJsonEntry } from "anser";
+
+/** Its types leave this out. */
+type Entry = AnserJsonEntry & { isInverted?: boolean };
 
 export interface Piece {
   text: string;
@@ -18,7 +21,8 @@ export function piecesOf(line: string): Piece[] {
   const shown = line.replace(/\r+$/, "");
   // Anser reads no colons between numbers, and leaves titles and links of terminals in the text.
   const coloured = shown.slice(shown.lastIndexOf("\r") + 1).replace(ESCAPES, (found) => (LOOKS.test(found) ? found.replaceAll(":", ";") : ""));
-  return Anser.ansiToJson(coloured, { use_classes: true }).flatMap(({ content, fg, bg, isInverted, decorations }) => {
+  const entries: Entry[] = Anser.ansiToJson(coloured, { use_classes: true });
+  return entries.flatMap(({ content, fg, bg, isInverted, decorations }) => {
     const text = content.replace(CONTROLS, "");
     return text ? [{ text, colour: (isInverted ? inkOf(bg) : fg) ?? undefined, isBold: decorations.includes("bold"), isDim: decorations.includes("dim") }] : [];
   });
