@@ -37,7 +37,8 @@ def observe_grants(facts: Iterable[Fact]) -> None:
     for fact in facts:
         if isinstance(fact, Granted):
             waited_s = (fact.run.granted_at - fact.waited_since).total_seconds()
-            GRANT_LATENCY.labels(fact.run.pool).observe(waited_s)
+            # A request may be dated after the cycle that grants it began.
+            GRANT_LATENCY.labels(fact.run.pool).observe(max(0.0, waited_s))
 
 
 @contextmanager
