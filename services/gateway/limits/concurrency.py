@@ -69,11 +69,8 @@ class ConcurrencyLimit:
             self._queued -= 1
 
     def _exceeded(self, why: str) -> LimitExceeded:
-        whose = (
-            "this replica"
-            if self._limit == "replica_concurrency"
-            else "your tenant (or address, without a token)"
-        )
+        of_replica = self._limit == "replica_concurrency"
+        whose = "this replica" if of_replica else "your tenant, or your address if you sent no token,"
         message = f"{whose} has {self._bounds.concurrent} requests in progress, and {why}; try again later"
         return LimitExceeded(self._limit, message, _RETRY_AFTER_S)
 

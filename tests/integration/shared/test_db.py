@@ -164,6 +164,28 @@ async def test_a_session_waits_for_a_connection_and_then_is_refused(
         await waiting
 
 
+async def test_a_connection_that_cannot_be_made_keeps_no_other_caller_waiting() -> None:
+    """Each caller tries by itself, as soon as the one before it has failed."""
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.05)
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    url = f"postgresql://nobody@127.0.0.1:{server.sockets[0].getsockname()[1]}/none"
+    settings = PostgresSettings.model_validate(
+        {"owner_url": url, "tenant_url": url, "system_url": url, "pool_size": 1}
+    )
+
+    async def attempt(database: Database) -> None:
+        with pytest.raises(Transient, match=r"does not answer|let us in|try again"):
+            async with database.system():
+                raise AssertionError("it was opened")
+
+    async with server, Database(settings, "gateway") as database, asyncio.timeout(db._POOL_TIMEOUT_S / 2):
+        await asyncio.gather(*(attempt(database) for _ in range(3)))
+
+
 async def test_the_pools_are_measured(postgres: TestDatabase) -> None:
     async with _database(postgres, pool_size=2) as database:
         waits = _figure("wait_time_seconds_count", "tenant")

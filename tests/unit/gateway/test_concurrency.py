@@ -237,3 +237,21 @@ async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> Non
     assert 'muster_gateway_requests_total{class="join",outcome="transient"}' in shown
     assert 'muster_gateway_requests_total{class="join",outcome="ok"} 1.0' in shown
     assert 'muster_gateway_active_requests{class="join"} 0.0' in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "occupied"),
+    [
+        ("ListExperiments", "working"),
+        ("SearchLogs", "waiting"),
+        ("GetTrialMetrics", "waiting"),
+        ("JoinWorker", "waiting"),
+        ("KillExperiment", "waiting"),
+        ("PutCode", "upload"),
+        ("GetHealth", None),
+    ],
+)
+def test_requests_that_ask_another_service_are_told_from_those_that_do_not(
+    name: str, occupied: Occupied | None
+) -> None:
+    assert row_of(name).occupies == occupied
