@@ -9,7 +9,6 @@ Nothing orders the starts of processes: each waits for its servers by `reach`, w
 
 import argparse
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -44,9 +43,6 @@ GRACE_S = 8.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 """Between two attempts to reach a server that is not there yet."""
 
-GC_THRESHOLD = 100_000
-"""Allocations between garbage collections. With Python's 700, collections took a quarter of a leader's time on a large site, and a full one stopped the
-gateway for 0.1 s under load (decision 0268)."""
 _log = structlog.get_logger()
 
 
@@ -116,7 +112,6 @@ class Process:
     def mark_ready(self) -> None:
         """Say that everything is composed; `/ready` answers 200 from now on while its checks hold."""
         self._composed = True
-        gc.freeze()  # modules and the composed parts are never garbage
         self._since = self._clock.now()
         _log.info("the process became ready")
 
@@ -165,7 +160,6 @@ def run(name: str, settings_type: type[Settings], compose: Compose[Settings]) ->
         sys.exit(0)
     logs.configure(name, settings.log)
     telemetry.configure(name, settings.telemetry)
-    gc.set_threshold(GC_THRESHOLD)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         ended_well = runner.run(_main(name, settings, compose))
     telemetry.shutdown()

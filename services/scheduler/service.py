@@ -1,6 +1,7 @@
 """Composition root. Everything that decides or fetches lives inside a leader's term; a stand-by only waits for the lease."""
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Coroutine
@@ -40,6 +41,8 @@ from shared.process import Process
 from shared.upgrading import migrate
 
 NAME = "scheduler"
+GC_THRESHOLD = 100_000
+"""Allocations between garbage collections: Python's 700 cost a quarter of a leader's time while it places trials on a large site."""
 _log = structlog.get_logger()
 
 
@@ -59,6 +62,7 @@ class Parts:
 
 async def compose(settings: Settings, process: Process) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
+    gc.set_threshold(GC_THRESHOLD)
     clock = SystemClock()
     await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
     database = await process.enter(Database(settings.postgres, NAME))

@@ -18,9 +18,9 @@ from services.scheduler.core.plan import plan
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.turn import Turn, take_turn
+from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId
 from shared.messages.specs import Signal
-from shared.process import GC_THRESHOLD
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.large_site import (
     EXPERIMENTS,
