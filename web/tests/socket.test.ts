@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { follow, type Connection } from "@/live/socket";
-import { credential } from "@/session/credential";
+import { credential } from "@/api/credential";
 
 class FakeSocket {
   static readonly CONNECTING = 0;

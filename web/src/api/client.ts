@@ -1,6 +1,6 @@
 /** The one way to the gateway: typed by its own description of its operations (`npm run gen`). */
 import createClient, { type Middleware } from "openapi-fetch";
-import { credential } from "@/session/credential";
+import { credential } from "@/api/credential";
 import { asProblem, lost, problemOf } from "./problem";
 import type { paths } from "./schema";
 

@@ -8,10 +8,10 @@ import { useIsPhone } from "@/parts/useIsPhone";
 import { useMe, useSignOut } from "@/session/session";
 import { CommandPalette } from "./CommandPalette";
 import { Health } from "./Health";
-import { Mark } from "./Mark";
+import { Mark } from "@/parts/Mark";
 import { usePlaces } from "./nav";
 import css from "./Shell.module.css";
-import { setTheme, useTheme } from "./theme";
+import { setTheme, useTheme } from "@/parts/theme";
 
 /** What stands around every page: where one is, who one is, whether it is live. On a phone it is a bar at the foot. */
 export function Shell() {

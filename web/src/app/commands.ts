@@ -2,7 +2,7 @@ import type { UseNavigateResult } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type IconName } from "@/parts/Icon";
 import { usePlaces } from "./nav";
-import { setTheme, useTheme } from "./theme";
+import { setTheme, useTheme } from "@/parts/theme";
 
 export interface Command {
   id: string;

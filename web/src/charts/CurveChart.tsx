@@ -5,7 +5,7 @@
 import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { token, useTheme } from "@/app/theme";
+import { token, useTheme } from "@/parts/theme";
 import { formatNumber } from "@/parts/format";
 import css from "./CurveChart.module.css";
 import { bounds, logMarks, nearest, nearestTo, type Curve, type Range, type Ranges } from "./curve";

@@ -1,6 +1,6 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { lazy, Suspense } from "react";
-import { rgbToken, useTheme } from "@/app/theme";
+import { rgbToken, useTheme } from "@/parts/theme";
 import type { Series } from "./days";
 import { tip } from "./look";
 

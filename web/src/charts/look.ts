@@ -1,5 +1,5 @@
 /** How plots by ECharts look. */
-import { rgbToken } from "@/app/theme";
+import { rgbToken } from "@/parts/theme";
 
 /** A tooltip on the canvas: what it says is text, never markup. */
 export function tip() {

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { lazy, useMemo } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
-import { useTheme } from "@/app/theme";
+import { useTheme } from "@/parts/theme";
 import { importances, type Sample } from "@/charts/relations";
 import { Select } from "@/parts/Field";
 import { counted } from "@/parts/format";

@@ -11,7 +11,7 @@ import { Elapsed } from "@/parts/Time";
 import { useMay } from "@/session/session";
 import { bestOrOdd, isFinal, metricColumn, useRows, type Metric, type TrialRow } from "@/training/rows";
 import { numberIn, sayValue } from "@/training/values";
-import { KillDialog } from "@/trial/KillDialog";
+import { KillDialog } from "@/training/KillDialog";
 import css from "./Experiment.module.css";
 import type { TabProps } from "./tab";
 import { varying } from "./varying";

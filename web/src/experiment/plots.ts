@@ -1,6 +1,6 @@
 /** The options of the plots of an experiment. Pure but for the colours of the page. */
 import type { EChartsCoreOption } from "echarts/core";
-import { rgbToken as colour } from "@/app/theme";
+import { rgbToken as colour } from "@/parts/theme";
 import { tip } from "@/charts/look";
 import { isWide, type Importance, type Sample } from "@/charts/relations";
 import { surfaceOf, type SurfaceCell } from "@/charts/surface";

@@ -6,7 +6,7 @@ import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { asProblem, Problem, problemOf } from "@/api/problem";
 import type { ExperimentDetail } from "@/api/types";
-import { credential } from "@/session/credential";
+import { credential } from "@/api/credential";
 import { isObject, patchOf, type Json } from "./merging";
 import type { Packed } from "./pack";
 

@@ -2,7 +2,7 @@
  * Follows one stream of the gateway over a WebSocket: each item once and in order, across lost connections and restarted gateways.
  * A socket, and not an event source, because browsers hold at most six requests open to a host: the seventh tab would wait for ever.
  */
-import { credential } from "@/session/credential";
+import { credential } from "@/api/credential";
 
 export interface Frame {
   id: string | null;

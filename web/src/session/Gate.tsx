@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
 import { asProblem } from "@/api/problem";
 import { Loading, Trouble } from "@/parts/Notes";
-import { credential } from "./credential";
+import { credential } from "@/api/credential";
 import { meQuery } from "./session";
 import { SignIn } from "./SignIn";
 import { SignInLink } from "./SignInLink";

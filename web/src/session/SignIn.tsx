@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
-import { Mark } from "@/app/Mark";
+import { Mark } from "@/parts/Mark";
 import { Button } from "@/parts/Button";
 import { Field } from "@/parts/Field";
 import { Complaint } from "@/parts/Notes";

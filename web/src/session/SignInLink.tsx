@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Me } from "@/api/types";
-import { Mark } from "@/app/Mark";
+import { Mark } from "@/parts/Mark";
 import { Button } from "@/parts/Button";
 import { Complaint } from "@/parts/Notes";
 import css from "./SignIn.module.css";

@@ -4,7 +4,7 @@ import { useCallback } from "react";
 import { api, ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Me } from "@/api/types";
-import { credential } from "./credential";
+import { credential } from "@/api/credential";
 
 export const meQuery = queryOptions({
   queryKey: keys.me,

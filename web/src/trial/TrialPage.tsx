@@ -7,7 +7,7 @@ import { TabbedPage, type Part } from "@/parts/TabbedPage";
 import { useMay } from "@/session/session";
 import { CheckpointsTab } from "./CheckpointsTab";
 import { EventsTab } from "./EventsTab";
-import { KillDialog } from "./KillDialog";
+import { KillDialog } from "@/training/KillDialog";
 import { LogsTab } from "./LogsTab";
 import { MetricsTab } from "./MetricsTab";
 import { useTrial } from "./queries";
