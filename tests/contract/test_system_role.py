@@ -50,7 +50,7 @@ ALLOWED = {
     "services/gateway/pools/operations/limits.py": "limits are set by who keeps the site, for any tenant",
     "services/gateway/quotas/operations.py": "a tenant's quota is set by who keeps the site",
     "services/gateway/budgets/operations.py": "who keeps the site sees what tenants may spend, by their names",
-    "services/gateway/sessions/operations/sign_in.py": "the tenant of who signs in is what is looked for",
+    "services/gateway/sessions/operations/signing_in.py": "the tenant of who signs in is what is looked for",
     "services/gateway/sessions/operations/links.py": "the tenant of who signs in by a link is what is looked for",
     "services/gateway/tenants/operations.py": "makes, names and recovers tenants, for who keeps the site",
     "services/gateway/usage/operations.py": "a site operator's totals name the tenants, and nothing else of them",

@@ -13,6 +13,8 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.pools.operations.limits import named_tenant, unused_workspace
 from shared.ids import SITE, TenantId
@@ -102,3 +104,12 @@ def _render(state: BudgetState, tenant: str) -> MonthlyBudget:
         spent=round(state.spent, 6),
         since=state.since,
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListBudgets", "GET", "/v1/budgets", Empty, MonthlyBudgets, CLUSTER, SAFE, list_budgets, waits=True),
+    Operation("SetTenantBudget", "PUT", "/v1/budgets/tenant", SetTenantBudgetRequest, MonthlyBudget, MANAGE, NATURAL, set_tenant_budget, waits=True),
+    Operation("SetWorkspaceBudget", "PUT", "/v1/budgets/workspace", SetWorkspaceBudgetRequest, MonthlyBudget, POLICY, NATURAL, set_workspace_budget, waits=True),
+)
+# fmt: on

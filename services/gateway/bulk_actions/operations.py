@@ -34,6 +34,8 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands import wait_for
 from services.gateway.platform.deferring import orderer_of
 from services.gateway.platform.events.store import load_refusals
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, SAFE, WRITE_EXPERIMENT
 from shared.ids import new_id
 
 SAMPLE = 10
@@ -167,3 +169,11 @@ async def _remember(call: Call, name: str, pending: dict[UUID, tuple[UUID, int]]
 
 def _scope(call: Call) -> str:
     return f"{call.tenant}:selection:{orderer_of(call)}"
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("PreviewExperiments", "GET", "/v1/bulk/experiments", PreviewExperimentsRequest, ExperimentSelection, WRITE_EXPERIMENT, SAFE, preview_experiments),
+    Operation("ActOnExperiments", "POST", "/v1/bulk/experiments", ActOnExperimentsRequest, BulkOutcome, WRITE_EXPERIMENT, NATURAL, act_on_experiments, waits=True),
+)
+# fmt: on

@@ -27,7 +27,10 @@ from services.gateway.code.schema import (
 )
 from services.gateway.experiments.find import find_experiment
 from services.gateway.experiments.schema import ExperimentRequest
+from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
 from services.gateway.projections import registry
 from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
 
@@ -176,3 +179,13 @@ def _disk(error: OSError) -> Transient:
         retry_after_s=30,
         code="spool_failed",
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("PutCode", "PUT", "/v1/code/{sha256}", PutCodeRequest, Code, Permission.CODE_WRITE, NATURAL, put_code, stream="upload"),
+    Operation("GetCode", "GET", "/v1/code/{sha256}", CodeRequest, Code, Permission.CODE_WRITE, SAFE, get_code, waits=True),
+    Operation("GetExperimentCode", "GET", "/v1/experiments/{experiment}/code", ExperimentRequest, ExperimentCode, READ_EXPERIMENT, SAFE, get_experiment_code, waits=True),
+    Operation("GetExperimentCodeFile", "GET", "/v1/experiments/{experiment}/code/file", CodeFileRequest, CodeFileText, READ_EXPERIMENT, SAFE, get_experiment_code_file, waits=True),
+)
+# fmt: on

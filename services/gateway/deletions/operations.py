@@ -27,6 +27,8 @@ from services.gateway.platform.commands import wait_for
 from services.gateway.platform.deferring import deferred
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.telling import tell
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, POLICY, WRITE_EXPERIMENT
 from services.gateway.roles.schema import Tenant
 from shared.bus import Unit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
@@ -147,3 +149,12 @@ def _refuse_registered(registered: Any, what: str, force: bool) -> None:
         f"{what} has registered versions: {', '.join(names)}{more}",
         hint="delete these first, or ask with `force`, which deletes them too",
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, long=True),
+    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, long=True),
+    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, long=True),
+)
+# fmt: on

@@ -23,6 +23,8 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.events import store
 from services.gateway.platform.events.feed import View
 from services.gateway.platform.events.tails import Page, Told
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Resource
 from services.gateway.trials.render import render_event, render_machine_event
 from shared.ids import SITE, TenantId
@@ -118,3 +120,11 @@ async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, 
             "read the lists again, then watch without `after`",
         )
     return position, last
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("WatchEvents", "GET", "/v1/events", WatchEventsRequest, Event, READ_EXPERIMENT, SAFE, watch_events, stream="server"),
+    Operation("WatchMachineEvents", "GET", "/v1/machine-events", WatchMachineEventsRequest, MachineEvent, CLUSTER, SAFE, watch_machine_events, stream="server"),
+)
+# fmt: on

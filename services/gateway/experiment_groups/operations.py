@@ -7,6 +7,8 @@ from services.gateway.experiment_groups.schema import (
     ListExperimentGroupsRequest,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
 from services.gateway.platform.paging import make_cursor, read_cursor
 
 
@@ -25,3 +27,10 @@ async def list_experiment_groups(call: Call, request: ListExperimentGroupsReques
     return ExperimentGroupPage(
         items=items, next_cursor=None if is_last else make_cursor(call, request, [items[-1].value])
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListExperimentGroups", "GET", "/v1/experiment-groups", ListExperimentGroupsRequest, ExperimentGroupPage, READ_EXPERIMENT, SAFE, list_experiment_groups),
+)
+# fmt: on

@@ -4,6 +4,8 @@ from services.gateway.checkpoints.schema import FileDownload
 from services.gateway.experiments.find import find_experiment
 from services.gateway.exports.schema import Export, ExportMetricsRequest, ExportRequest, ExportTableRequest
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
 from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trial_tables.operations import declared_by
 from shared.ids import ExperimentId
@@ -50,3 +52,11 @@ async def _ask(call: Call, request: ExportRequest, question: ExportMetrics | Exp
     files = [FileDownload.model_validate(file.model_dump()) for file in found.files]
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return Export(id=found.export_id, ready=found.is_ready, rows=found.rows, files=files, next_cursor=cursor)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ExportMetrics", "GET", "/v1/experiments/{experiment}/metrics/export", ExportMetricsRequest, Export, READ_EXPERIMENT, SAFE, export_metrics, waits=True),
+    Operation("ExportTable", "GET", "/v1/experiments/{experiment}/table/export", ExportTableRequest, Export, READ_EXPERIMENT, SAFE, export_table, waits=True),
+)
+# fmt: on

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 
 from services.gateway.health.schema import HealthState, PlatformHealth, ServiceCheck
+from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import SAFE
 from services.gateway.platform.schema import Empty
 from shared.bus.health import BUS, DATABASE
 from shared.messages.health import HealthReport
@@ -58,3 +61,10 @@ def _summary(reports: Mapping[str, HealthReport], bus: str | None) -> str | None
             f"Not fully working: {', '.join(failing)}. Requests that need it are answered late or not at all."
         )
     return None
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetPlatformHealth", "GET", "/v1/health/platform", Empty, PlatformHealth, Permission.SELF, SAFE, get_platform_health),
+)
+# fmt: on

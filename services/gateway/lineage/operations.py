@@ -12,6 +12,8 @@ from services.gateway.model_versions.operations import find_version
 from services.gateway.models import store as models
 from services.gateway.models.render import render_graph
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_MODEL, SAFE
 from shared.messages.lineage import GetLineageGraph
 
 
@@ -52,3 +54,10 @@ async def _id_of(call: Call, kind: LineageKind, reference: str) -> str:
         model, _, version = reference.rpartition("@")
         return str((await find_version(call, model, version)).id)
     return reference
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetLineage", "GET", "/v1/lineage", GetLineageRequest, LineageGraph, READ_MODEL, SAFE, get_lineage, waits=True),
+)
+# fmt: on

@@ -14,7 +14,7 @@ from services.gateway.cluster.operations.read import load_cluster
 from services.gateway.deletions import operations as deleting
 from services.gateway.experiments import store as experiments
 from services.gateway.experiments.find import parse_uuid
-from services.gateway.experiments.operations import edit as editing, edit_search as searching, lifecycle
+from services.gateway.experiments.operations import edit as editing, lifecycle, running_search as searching
 from services.gateway.experiments.render import render_experiment, render_experiment_detail
 from services.gateway.health.operations import waiting_for_bus
 from services.gateway.long_operations.schema import (
@@ -32,6 +32,8 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands import Entity
 from services.gateway.platform.deferring import orderer_of
 from services.gateway.platform.events.store import find_told, load_refusal, load_refusals
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import SAFE
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.schema import Resource
 from services.gateway.pools.operations import pools
@@ -161,3 +163,11 @@ OF_THE_SITE: dict[str, Callable[[Any, ClusterView], Resource | None]] = {
     "EditPool": _ruled,
 }
 """How what is asked of the site is seen to have worked, in the scheduler's view."""
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListOperations", "GET", "/v1/operations", ListOperationsRequest, LongOperationPage, Permission.SELF, SAFE, list_operations, waits=True),
+    Operation("GetOperation", "GET", "/v1/operations/{operation}", OperationRequest, LongOperation, Permission.SELF, SAFE, get_operation, waits=True),
+)
+# fmt: on

@@ -19,6 +19,8 @@ from services.gateway.media.schema import (
     TrialMediaRequest,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
 from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trials.render import to_time
 from shared.ids import TrialId
@@ -117,3 +119,12 @@ def _render(view: MediaView) -> MediaItem:
         offset=view.offset,
         about=view.about,
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListTrialMedia", "GET", "/v1/trials/{trial}/media", ListTrialMediaRequest, MediaPage, READ_EXPERIMENT, SAFE, list_trial_media, waits=True),
+    Operation("ListTrialMediaNames", "GET", "/v1/trials/{trial}/media/names", ListTrialMediaNamesRequest, MediaNamePage, READ_EXPERIMENT, SAFE, list_trial_media_names, waits=True),
+    Operation("GetTrialMediaContent", "GET", "/v1/trials/{trial}/media/{media}/content", TrialMediaRequest, MediaContent, READ_EXPERIMENT, SAFE, get_trial_media_content, waits=True),
+)
+# fmt: on

@@ -23,6 +23,8 @@ from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import guard
 from shared.ids import ModelId
@@ -141,3 +143,16 @@ async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) 
             "name",
             "choose another name",
         )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, long=True),
+    Operation("ListModels", "GET", "/v1/models", ListModelsRequest, ModelPage, READ_MODEL, SAFE, list_models),
+    Operation("GetModel", "GET", "/v1/models/{model}", ModelRequest, Model, READ_MODEL, SAFE, get_model),
+    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, long=True, conditional=True),
+    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, long=True, conditional=True),
+    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, long=True, conditional=True),
+    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, long=True, conditional=True),
+)
+# fmt: on

@@ -31,9 +31,12 @@ from services.gateway.platform.auth import (
 )
 from services.gateway.platform.auth.grants import add_up
 from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
+from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Done
@@ -221,3 +224,20 @@ def render_user(row: Any) -> User:
 
 def _render_group(row: Any) -> Group:
     return Group.model_validate(row._mapping)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateUser", "POST", "/v1/users", CreateUserRequest, User, MANAGE_ACCESS, KEY, create_user, status=201),
+    Operation("ListUsers", "GET", "/v1/users", ListUsersRequest, UserPage, SEE_ACCESS, SAFE, list_users),
+    Operation("GetUser", "GET", "/v1/users/{user}", UserRequest, User, SEE_ACCESS, SAFE, get_user),
+    Operation("EditUser", "PATCH", "/v1/users/{user}", EditUserRequest, User, MANAGE_ACCESS, NATURAL, edit_user, conditional=True),
+    Operation("CreateUserToken", "POST", "/v1/users/{user}/tokens", CreateUserTokenRequest, CreatedToken, Permission.TOKEN_MANAGE, KEY, create_user_token, status=201, secret=True),
+    Operation("CreateGroup", "POST", "/v1/groups", CreateGroupRequest, Group, MANAGE_ACCESS, KEY, create_group, status=201),
+    Operation("ListGroups", "GET", "/v1/groups", ListGroupsRequest, GroupPage, SEE_ACCESS, SAFE, list_groups),
+    Operation("GetGroup", "GET", "/v1/groups/{group}", GroupRequest, Group, SEE_ACCESS, SAFE, get_group),
+    Operation("DeleteGroup", "DELETE", "/v1/groups/{group}", GroupRequest, Done, MANAGE_ACCESS, NATURAL, delete_group, conditional=True),
+    Operation("AddGroupMember", "PUT", "/v1/groups/{group}/members/{user}", GroupMemberRequest, User, MANAGE_ACCESS, NATURAL, add_group_member),
+    Operation("RemoveGroupMember", "DELETE", "/v1/groups/{group}/members/{user}", GroupMemberRequest, User, MANAGE_ACCESS, NATURAL, remove_group_member),
+)
+# fmt: on

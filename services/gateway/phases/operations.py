@@ -16,6 +16,8 @@ from services.gateway.phases.schema import (
 )
 from services.gateway.phases.store import load_runs_of
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
 from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trials.render import to_time
 from services.gateway.trials.schema import TrialRequest, TrialState
@@ -101,3 +103,11 @@ def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> Trial
         if waiting
         else None,
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetTrialPhases", "GET", "/v1/trials/{trial}/phases", TrialRequest, TrialPhases, READ_EXPERIMENT, SAFE, get_trial_phases, waits=True),
+    Operation("ListExperimentPhases", "GET", "/v1/experiments/{experiment}/phases", ListExperimentPhasesRequest, TrialPhasesPage, READ_EXPERIMENT, SAFE, list_experiment_phases, waits=True),
+)
+# fmt: on

@@ -13,7 +13,10 @@ from services.gateway.experiments.checks import (
 )
 from services.gateway.experiments.shaping import shape
 from services.gateway.plans.schema import Plan, PlanExperimentRequest
+from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT
 from shared.ids import PoolName
 from shared.messages.plans import PlanExperiment
 
@@ -57,3 +60,10 @@ async def _check_pool(
 ) -> None:
     if request.cluster is None:
         await ask_placement(call, config, pool)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("PlanExperiment", "POST", "/v1/plans", PlanExperimentRequest, Plan, READ_EXPERIMENT, NATURAL, plan_experiment, audited=Audited.NEVER, waits=True),
+)
+# fmt: on

@@ -9,6 +9,8 @@ from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.limits import quotas as store
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.pools.operations.limits import named_tenant, unused_workspace
 from services.gateway.quotas.schema import (
@@ -111,3 +113,12 @@ def _render(values: Any, tenant: str) -> WorkQuota:
     return WorkQuota(
         tenant=tenant, workspace=values["workspace"] or None, **{name: values[name] for name in names}
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListQuotas", "GET", "/v1/quotas", Empty, WorkQuotas, CLUSTER, SAFE, list_quotas),
+    Operation("SetTenantQuota", "PUT", "/v1/quotas/tenant", SetTenantQuotaRequest, WorkQuota, MANAGE, NATURAL, set_tenant_quota),
+    Operation("SetWorkspaceQuota", "PUT", "/v1/quotas/workspace", SetWorkspaceQuotaRequest, WorkQuota, POLICY, NATURAL, set_workspace_quota),
+)
+# fmt: on

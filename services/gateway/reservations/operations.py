@@ -12,6 +12,8 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands import wait_for
 from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
 from services.gateway.platform.paging import choose_page, read_wanted
 from services.gateway.pools.operations.limits import named_tenant, unused_workspace
 from services.gateway.pools.operations.pools import view_of
@@ -162,3 +164,12 @@ def _render(view: ReservationView, tenant: str) -> Reservation:
         tenant=tenant,
         **view.model_dump(include={"pool", "workspace", "slots", "begins_at", "ends_at", "held_slots"}),
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateReservation", "POST", "/v1/reservations", CreateReservationRequest, Reservation, MANAGE, KEY, create_reservation, status=201, waits=True),
+    Operation("ListReservations", "GET", "/v1/reservations", ListReservationsRequest, ReservationPage, CLUSTER, SAFE, list_reservations, waits=True),
+    Operation("DeleteReservation", "DELETE", "/v1/reservations/{reservation}", ReservationRequest, Reservation, MANAGE, NATURAL, delete_reservation, waits=True),
+)
+# fmt: on

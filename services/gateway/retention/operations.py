@@ -3,6 +3,8 @@
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.pools.operations.limits import unused_workspace
 from services.gateway.retention.schema import RetentionRule, RetentionRules, SetRetentionRequest
@@ -34,3 +36,11 @@ async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRu
     await call.ask_for_change(messages.SetRetention(rule=rule))
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     return RetentionRule(**rule.model_dump(), warnings=warnings)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetRetention", "GET", "/v1/retention", Empty, RetentionRules, READ_EXPERIMENT, SAFE, get_retention, waits=True),
+    Operation("SetRetention", "PUT", "/v1/retention", SetRetentionRequest, RetentionRule, Permission.RETENTION_MANAGE, NATURAL, set_retention, waits=True),
+)
+# fmt: on

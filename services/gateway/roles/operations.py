@@ -13,6 +13,8 @@ from services.gateway.platform.auth.handing_out import check_covered, keep_own_a
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
 from services.gateway.platform.call import Call
 from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Done, Empty
@@ -236,3 +238,17 @@ def _definition(name: str, description: str, permissions: Permissions, *, built_
 
 def _render_binding(row: Any) -> RoleBinding:
     return RoleBinding.model_validate(row._mapping)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateRole", "POST", "/v1/roles", CreateRoleRequest, RoleDefinition, MANAGE_ACCESS, KEY, create_role, status=201),
+    Operation("ListRoles", "GET", "/v1/roles", Empty, RolePage, SEE_ACCESS, SAFE, list_roles),
+    Operation("GetRole", "GET", "/v1/roles/{role}", RoleRequest, RoleDefinition, SEE_ACCESS, SAFE, get_role),
+    Operation("EditRole", "PATCH", "/v1/roles/{role}", EditRoleRequest, RoleDefinition, MANAGE_ACCESS, NATURAL, edit_role, conditional=True),
+    Operation("DeleteRole", "DELETE", "/v1/roles/{role}", RoleRequest, Done, MANAGE_ACCESS, NATURAL, delete_role, conditional=True),
+    Operation("GrantRole", "POST", "/v1/role-bindings", GrantRoleRequest, RoleBinding, GRANT, KEY, grant_role, status=201),
+    Operation("ListRoleBindings", "GET", "/v1/role-bindings", ListRoleBindingsRequest, RoleBindingPage, SEE_ACCESS, SAFE, list_role_bindings),
+    Operation("RevokeRole", "DELETE", "/v1/role-bindings/{binding}", RoleBindingRequest, RoleBinding, GRANT, NATURAL, revoke_role),
+)
+# fmt: on

@@ -5,6 +5,8 @@ from typing import Any
 from muster.errors import Conflict, NotFound, Transient
 from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
 from services.gateway.searches.schema import (
     DrivenSearch,
     ListSearchEventsRequest,
@@ -126,3 +128,12 @@ def _render_event(event: searches.SearchEvent) -> SearchEvent:
         state=event.state,
         reason=event.reason,
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetSearch", "GET", "/v1/experiments/{experiment}/search", SearchRequest, DrivenSearch, READ_EXPERIMENT, SAFE, get_search, waits=True),
+    Operation("ListSearchEvents", "GET", "/v1/experiments/{experiment}/search/events", ListSearchEventsRequest, SearchEventPage, READ_EXPERIMENT, SAFE, list_search_events, waits=True),
+    Operation("TellSearch", "POST", "/v1/experiments/{experiment}/search/tell", TellSearchRequest, DrivenSearch, WRITE_EXPERIMENT, NATURAL, tell_search, waits=True),
+)
+# fmt: on

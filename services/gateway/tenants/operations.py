@@ -10,10 +10,12 @@ from muster.errors import Conflict, NotFound
 from services.gateway.people import store as people
 from services.gateway.platform.auth import role_store as roles, token_store as access
 from services.gateway.platform.auth.grants import TENANT
-from services.gateway.platform.auth.permissions import ADMIN
+from services.gateway.platform.auth.permissions import ADMIN, Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, SAFE
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.roles.schema import (
     CreatedTenant,
@@ -103,3 +105,12 @@ async def _insert_token(
     }
     await access.insert_token(connection, values)
     return secret
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateTenant", "POST", "/v1/tenants", CreateTenantRequest, CreatedTenant, Permission.TENANT_MANAGE, KEY, create_tenant, status=201, secret=True),
+    Operation("RecoverTenant", "POST", "/v1/tenants/{tenant}/recover", RecoverTenantRequest, CreatedTenant, Permission.TENANT_MANAGE, KEY, recover_tenant, status=201, secret=True),
+    Operation("ListTenants", "GET", "/v1/tenants", ListTenantsRequest, TenantPage, Permission.TENANT_READ, SAFE, list_tenants),
+)
+# fmt: on

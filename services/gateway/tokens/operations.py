@@ -10,10 +10,12 @@ from services.gateway.people.operations import OF_A_USER
 from services.gateway.platform.auth import token_store as store
 from services.gateway.platform.auth.grants import Binding, add_up, nearest_role
 from services.gateway.platform.auth.handing_out import check_covered
-from services.gateway.platform.auth.permissions import ROLES
+from services.gateway.platform.auth.permissions import ROLES, Access, Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.idempotency import claim, claim_apart, remember
+from services.gateway.platform.operation import Operation, RateClass
+from services.gateway.platform.operation_terms import KEY, NATURAL, SAFE
 from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.schema import Empty
 from services.gateway.tokens.schema import (
@@ -171,3 +173,16 @@ async def get_health(call: Call, request: Empty) -> Health:
 def _render_token(row: Any) -> Token:
     told = {} if row.account is None else {"role": OF_A_USER, "scope": row.scope or []}
     return Token.model_validate({**row._mapping, "scope": [], **told})
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetMe", "GET", "/v1/me", Empty, Me, Permission.SELF, SAFE, get_me),
+    Operation("CreateToken", "POST", "/v1/tokens", CreateTokenRequest, CreatedToken, Permission.TOKEN_MANAGE, KEY, create_token, status=201, secret=True),
+    Operation("ListTokens", "GET", "/v1/tokens", ListTokensRequest, TokenPage, Permission.TOKEN_MANAGE, SAFE, list_tokens),
+    Operation("RevokeToken", "DELETE", "/v1/tokens/{token}", TokenRequest, Token, Permission.TOKEN_MANAGE, NATURAL, revoke_token),
+    Operation("IssueJoinToken", "POST", "/v1/join-tokens", IssueJoinTokenRequest, JoinToken, Permission.WORKER_JOIN, KEY, issue_join_token, status=201, secret=True, waits=True),
+    Operation("JoinWorker", "POST", "/v1/workers/join", JoinWorkerRequest, WorkerCredentials, Access.JOIN_TOKEN, NATURAL, join_worker, rate=RateClass.JOIN, secret=True, waits=True),
+    Operation("GetHealth", "GET", "/v1/health", Empty, Health, Access.PUBLIC, SAFE, get_health, is_probe=True),
+)
+# fmt: on

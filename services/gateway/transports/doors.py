@@ -8,8 +8,8 @@ from aiohttp import web
 
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.events.feed import Feed
-from services.gateway.platform.table import OPERATIONS
 from services.gateway.settings import GatewaySection
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import Rpc
 from services.gateway.transports.rest.app import Rest, RestSettings
 from services.gateway.transports.rest.connections import ConnectionLimits, listen, most_connections

@@ -3,6 +3,8 @@
 from services.gateway.experiments.declared import declared_columns
 from services.gateway.experiments.find import Row, find_experiment
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
 from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trial_tables.schema import (
     TableColumns,
@@ -60,3 +62,11 @@ async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableC
 def declared_by(experiment: Row) -> DeclaredColumns:
     """What the config of a stored experiment declares of its table."""
     return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListTrialTable", "GET", "/v1/experiments/{experiment}/table", TrialTableRequest, TrialTable, READ_EXPERIMENT, SAFE, list_trial_table, waits=True),
+    Operation("ListTableColumns", "GET", "/v1/experiments/{experiment}/columns", TableColumnsRequest, TableColumns, READ_EXPERIMENT, SAFE, list_table_columns, waits=True),
+)
+# fmt: on

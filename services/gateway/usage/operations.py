@@ -12,6 +12,8 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, SAFE
 from services.gateway.usage.core import SUMS, Part, by_label, keys_of
 from services.gateway.usage.schema import Usage, UsageKey, UsageRequest, UsageRow
 from shared.ids import SITE, TenantId
@@ -167,3 +169,10 @@ def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tu
         cost=round(used.cost, 6),
         unpriced_slot_seconds=round(used.unpriced_slot_seconds, 3),
     )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetUsage", "GET", "/v1/usage", UsageRequest, Usage, CLUSTER, SAFE, get_usage, csv=usage_csv, waits=True),
+)
+# fmt: on

@@ -1,8 +1,11 @@
 """Saved views: places of the dashboard that a person has named, for that person alone."""
 
 from muster.errors import Conflict, NotFound
+from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.deferring import orderer_of
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, SAFE
 from services.gateway.platform.schema import Done, Empty
 from services.gateway.views import store
 from services.gateway.views.schema import MOST_VIEWS, SavedView, SavedViews, SaveViewRequest, ViewRequest
@@ -39,3 +42,12 @@ async def delete_view(call: Call, request: ViewRequest) -> Done:
             raise NotFound(f"view {request.view}", "`muster view list` shows yours")
         call.note(before=SavedView.model_validate(row._mapping))
     return Done()
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListViews", "GET", "/v1/views", Empty, SavedViews, Permission.SELF, SAFE, list_views),
+    Operation("SaveView", "PUT", "/v1/views", SaveViewRequest, SavedView, Permission.SELF, NATURAL, save_view),
+    Operation("DeleteView", "DELETE", "/v1/views/{view}", ViewRequest, Done, Permission.SELF, NATURAL, delete_view),
+)
+# fmt: on

@@ -9,7 +9,7 @@ import grpc
 import grpc.aio
 import pytest
 
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway

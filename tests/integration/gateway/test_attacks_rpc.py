@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 import grpc.aio
 import pytest
 
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings as searching, strategies as 
 
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.status import DETAILS_KEY
 from services.gateway.transports.grpc.stubs import muster_pb2

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from services.gateway.platform.operation import Idempotency
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from shared.messages.machine_pools import MachinePool, MachinePools, SetMachinePool
 from shared.messages.pools import GetCluster
 from shared.messages.reservations import GetReservations, ReservationList, ReservationView, ReserveSlots

@@ -8,7 +8,7 @@ import grpc.aio
 import pytest
 
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.server import FULL_NAME
 from services.gateway.transports.grpc.shapes import shape_of

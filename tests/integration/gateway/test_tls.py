@@ -10,7 +10,7 @@ import httpx
 import pytest
 from cryptography import x509
 
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import MAPPER, ask_rpc

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from services.gateway.platform.auth.browsers import HEADER
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.server import FULL_NAME
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway

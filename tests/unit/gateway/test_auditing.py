@@ -21,7 +21,7 @@ from services.gateway.platform.audit.records import (
     without_secrets,
 )
 from services.gateway.platform.operation import Idempotency
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, derived_id
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)

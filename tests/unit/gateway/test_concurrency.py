@@ -16,7 +16,7 @@ from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from shared.errors import meaning_of
 from shared.ids import TenantId
 from shared.telemetry import metrics

@@ -33,7 +33,6 @@ from services.gateway.platform.auth import (
     token_store as access,
 )
 from services.gateway.platform.schema import ListRequest, Resource, describe_field
-from services.gateway.platform.table import OPERATIONS
 from services.gateway.policies import store as policies
 from services.gateway.policies.schema import ListTemplatesRequest
 from services.gateway.pools.schema import ListLimitsRequest, ListPoolsRequest
@@ -41,6 +40,7 @@ from services.gateway.projections import registry
 from services.gateway.reservations.schema import ListReservationsRequest
 from services.gateway.roles.schema import ListRoleBindingsRequest, ListTenantsRequest
 from services.gateway.sessions.schema import ListSessionsRequest, ListUserSessionsRequest
+from services.gateway.table import OPERATIONS
 from services.gateway.tokens.schema import ListTokensRequest
 from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks

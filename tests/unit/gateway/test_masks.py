@@ -7,7 +7,7 @@ import pytest
 
 from services.gateway.platform.field_masks import FIELDS, keep, read_mask
 from services.gateway.platform.schema import JsonObject, Resource
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.stubs import muster_pb2
 from shared.errors import Rejected

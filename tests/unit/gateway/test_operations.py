@@ -20,7 +20,7 @@ from services.gateway.platform import schema as base
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from services.gateway.tokens import schema as access
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.proto import collect_schema, render_proto

@@ -12,7 +12,7 @@ from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.call import NOBODY, Caller
 from services.gateway.platform.dispatch import Front, Inputs
 from services.gateway.platform.events.streams import OpenStreams
-from services.gateway.platform.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 
 WATCH = next(row for row in OPERATIONS if row.name == "WatchEvents")
 

@@ -11,7 +11,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.idempotency import claim, remember
 from services.gateway.platform.schema import Empty
 from services.gateway.sessions import link_store as store
-from services.gateway.sessions.operations.sign_in import check_attempts, session_for_token
+from services.gateway.sessions.operations.signing_in import check_attempts, session_for_token
 from services.gateway.sessions.schema import CreatedSession, LinkSignInRequest, SignInLink
 from shared.ids import TenantId, new_id
 

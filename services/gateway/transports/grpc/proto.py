@@ -19,7 +19,7 @@ Numbers = dict[str, dict[str, int]]
 """Message or enum → field or value → number. A name that is gone keeps its number, as `reserved`."""
 
 _RETIRED = " { option deprecated = true; }"
-_HEADER = f"""// Generated from services/gateway/platform/table by `make gen`; do not edit.
+_HEADER = f"""// Generated from services/gateway/table.py by `make gen`; do not edit.
 syntax = "proto3";
 
 package {PACKAGE};

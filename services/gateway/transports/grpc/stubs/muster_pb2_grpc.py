@@ -50,11 +50,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentPage.FromString,
                 _registered_method=True)
-        self.ListExperimentGroups = channel.unary_unary(
-                '/muster.v1.Muster/ListExperimentGroups',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
-                _registered_method=True)
         self.GetExperiment = channel.unary_unary(
                 '/muster.v1.Muster/GetExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
@@ -115,6 +110,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
                 _registered_method=True)
+        self.LabelExperiments = channel.unary_unary(
+                '/muster.v1.Muster/LabelExperiments',
+                request_serializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
+                _registered_method=True)
+        self.ListExperimentGroups = channel.unary_unary(
+                '/muster.v1.Muster/ListExperimentGroups',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
+                _registered_method=True)
         self.PreviewExperiments = channel.unary_unary(
                 '/muster.v1.Muster/PreviewExperiments',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PreviewExperimentsRequest.SerializeToString,
@@ -125,11 +130,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
                 _registered_method=True)
-        self.LabelExperiments = channel.unary_unary(
-                '/muster.v1.Muster/LabelExperiments',
-                request_serializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
-                _registered_method=True)
         self.DeleteExperiment = channel.unary_unary(
                 '/muster.v1.Muster/DeleteExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.SerializeToString,
@@ -138,6 +138,11 @@ class MusterStub:
         self.DeleteWorkspace = channel.unary_unary(
                 '/muster.v1.Muster/DeleteWorkspace',
                 request_serializer=muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+                _registered_method=True)
+        self.DeleteTenant = channel.unary_unary(
+                '/muster.v1.Muster/DeleteTenant',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
                 _registered_method=True)
         self.PlanExperiment = channel.unary_unary(
@@ -200,16 +205,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPage.FromString,
                 _registered_method=True)
-        self.ListTrialTable = channel.unary_unary(
-                '/muster.v1.Muster/ListTrialTable',
-                request_serializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
-                _registered_method=True)
-        self.ListTableColumns = channel.unary_unary(
-                '/muster.v1.Muster/ListTableColumns',
-                request_serializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
-                _registered_method=True)
         self.ListExperimentFront = channel.unary_unary(
                 '/muster.v1.Muster/ListExperimentFront',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListFrontRequest.SerializeToString,
@@ -230,6 +225,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListRunsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.RunPage.FromString,
                 _registered_method=True)
+        self.ExplainTrial = channel.unary_unary(
+                '/muster.v1.Muster/ExplainTrial',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Explanation.FromString,
+                _registered_method=True)
+        self.ListTrialTable = channel.unary_unary(
+                '/muster.v1.Muster/ListTrialTable',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
+                _registered_method=True)
+        self.ListTableColumns = channel.unary_unary(
+                '/muster.v1.Muster/ListTableColumns',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
+                _registered_method=True)
         self.GetTrialPhases = channel.unary_unary(
                 '/muster.v1.Muster/GetTrialPhases',
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
@@ -239,11 +249,6 @@ class MusterStub:
                 '/muster.v1.Muster/ListExperimentPhases',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPhasesPage.FromString,
-                _registered_method=True)
-        self.ExplainTrial = channel.unary_unary(
-                '/muster.v1.Muster/ExplainTrial',
-                request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Explanation.FromString,
                 _registered_method=True)
         self.GetTrialMetrics = channel.unary_unary(
                 '/muster.v1.Muster/GetTrialMetrics',
@@ -540,6 +545,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SlotRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
                 _registered_method=True)
+        self.ListInstances = channel.unary_unary(
+                '/muster.v1.Muster/ListInstances',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
+                _registered_method=True)
+        self.ListQueue = channel.unary_unary(
+                '/muster.v1.Muster/ListQueue',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
+                _registered_method=True)
         self.ListPools = channel.unary_unary(
                 '/muster.v1.Muster/ListPools',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListPoolsRequest.SerializeToString,
@@ -660,16 +675,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListCostSharesRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CostShares.FromString,
                 _registered_method=True)
-        self.ListInstances = channel.unary_unary(
-                '/muster.v1.Muster/ListInstances',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
-                _registered_method=True)
-        self.ListQueue = channel.unary_unary(
-                '/muster.v1.Muster/ListQueue',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
-                _registered_method=True)
         self.GetUsage = channel.unary_unary(
                 '/muster.v1.Muster/GetUsage',
                 request_serializer=muster_dot_v1_dot_muster__pb2.UsageRequest.SerializeToString,
@@ -755,6 +760,36 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Me.FromString,
                 _registered_method=True)
+        self.CreateToken = channel.unary_unary(
+                '/muster.v1.Muster/CreateToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+                _registered_method=True)
+        self.ListTokens = channel.unary_unary(
+                '/muster.v1.Muster/ListTokens',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListTokensRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TokenPage.FromString,
+                _registered_method=True)
+        self.RevokeToken = channel.unary_unary(
+                '/muster.v1.Muster/RevokeToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Token.FromString,
+                _registered_method=True)
+        self.IssueJoinToken = channel.unary_unary(
+                '/muster.v1.Muster/IssueJoinToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.JoinToken.FromString,
+                _registered_method=True)
+        self.JoinWorker = channel.unary_unary(
+                '/muster.v1.Muster/JoinWorker',
+                request_serializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
+                _registered_method=True)
+        self.GetHealth = channel.unary_unary(
+                '/muster.v1.Muster/GetHealth',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Health.FromString,
+                _registered_method=True)
         self.SignIn = channel.unary_unary(
                 '/muster.v1.Muster/SignIn',
                 request_serializer=muster_dot_v1_dot_muster__pb2.SignInRequest.SerializeToString,
@@ -805,61 +840,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
                 _registered_method=True)
-        self.ListViews = channel.unary_unary(
-                '/muster.v1.Muster/ListViews',
-                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
-                _registered_method=True)
-        self.SaveView = channel.unary_unary(
-                '/muster.v1.Muster/SaveView',
-                request_serializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedView.FromString,
-                _registered_method=True)
-        self.DeleteView = channel.unary_unary(
-                '/muster.v1.Muster/DeleteView',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
-                _registered_method=True)
-        self.CreateToken = channel.unary_unary(
-                '/muster.v1.Muster/CreateToken',
-                request_serializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
-                _registered_method=True)
-        self.ListTokens = channel.unary_unary(
-                '/muster.v1.Muster/ListTokens',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ListTokensRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.TokenPage.FromString,
-                _registered_method=True)
-        self.RevokeToken = channel.unary_unary(
-                '/muster.v1.Muster/RevokeToken',
-                request_serializer=muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Token.FromString,
-                _registered_method=True)
-        self.CreateUser = channel.unary_unary(
-                '/muster.v1.Muster/CreateUser',
-                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
-                _registered_method=True)
-        self.ListUsers = channel.unary_unary(
-                '/muster.v1.Muster/ListUsers',
-                request_serializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.UserPage.FromString,
-                _registered_method=True)
-        self.GetUser = channel.unary_unary(
-                '/muster.v1.Muster/GetUser',
-                request_serializer=muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
-                _registered_method=True)
-        self.EditUser = channel.unary_unary(
-                '/muster.v1.Muster/EditUser',
-                request_serializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
-                _registered_method=True)
-        self.CreateUserToken = channel.unary_unary(
-                '/muster.v1.Muster/CreateUserToken',
-                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
-                _registered_method=True)
         self.SetPassword = channel.unary_unary(
                 '/muster.v1.Muster/SetPassword',
                 request_serializer=muster_dot_v1_dot_muster__pb2.SetPasswordRequest.SerializeToString,
@@ -889,6 +869,46 @@ class MusterStub:
                 '/muster.v1.Muster/UnlinkIdentity',
                 request_serializer=muster_dot_v1_dot_muster__pb2.IdentityRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Identity.FromString,
+                _registered_method=True)
+        self.ListViews = channel.unary_unary(
+                '/muster.v1.Muster/ListViews',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
+                _registered_method=True)
+        self.SaveView = channel.unary_unary(
+                '/muster.v1.Muster/SaveView',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SavedView.FromString,
+                _registered_method=True)
+        self.DeleteView = channel.unary_unary(
+                '/muster.v1.Muster/DeleteView',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.CreateUser = channel.unary_unary(
+                '/muster.v1.Muster/CreateUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.ListUsers = channel.unary_unary(
+                '/muster.v1.Muster/ListUsers',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.UserPage.FromString,
+                _registered_method=True)
+        self.GetUser = channel.unary_unary(
+                '/muster.v1.Muster/GetUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.EditUser = channel.unary_unary(
+                '/muster.v1.Muster/EditUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.CreateUserToken = channel.unary_unary(
+                '/muster.v1.Muster/CreateUserToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
                 _registered_method=True)
         self.CreateGroup = channel.unary_unary(
                 '/muster.v1.Muster/CreateGroup',
@@ -970,11 +990,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
                 _registered_method=True)
-        self.DeleteTenant = channel.unary_unary(
-                '/muster.v1.Muster/DeleteTenant',
-                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Deletion.FromString,
-                _registered_method=True)
         self.ListTenants = channel.unary_unary(
                 '/muster.v1.Muster/ListTenants',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTenantsRequest.SerializeToString,
@@ -1020,21 +1035,6 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
                 _registered_method=True)
-        self.IssueJoinToken = channel.unary_unary(
-                '/muster.v1.Muster/IssueJoinToken',
-                request_serializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.JoinToken.FromString,
-                _registered_method=True)
-        self.JoinWorker = channel.unary_unary(
-                '/muster.v1.Muster/JoinWorker',
-                request_serializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
-                _registered_method=True)
-        self.GetHealth = channel.unary_unary(
-                '/muster.v1.Muster/GetHealth',
-                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Health.FromString,
-                _registered_method=True)
 
 
 class MusterServicer:
@@ -1060,14 +1060,6 @@ class MusterServicer:
     def ListExperiments(self, request, context):
         """Lists the tenant's experiments, newest first or as they are sorted.
         REST: GET /v1/experiments
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListExperimentGroups(self, request, context):
-        """Lists the values that the experiments of a filter have in one field, and how many have each.
-        REST: GET /v1/experiment-groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1169,6 +1161,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LabelExperiments(self, request, context):
+        """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none.
+        REST: POST /v1/bulk/experiments/labels
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExperimentGroups(self, request, context):
+        """Lists the values that the experiments of a filter have in one field, and how many have each.
+        REST: GET /v1/experiment-groups
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PreviewExperiments(self, request, context):
         """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on.
         REST: GET /v1/bulk/experiments
@@ -1185,14 +1193,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def LabelExperiments(self, request, context):
-        """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none.
-        REST: POST /v1/bulk/experiments/labels
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def DeleteExperiment(self, request, context):
         """Deletes an experiment with all that came of it, everywhere; what trains is ended first.
         REST: DELETE /v1/experiments/{experiment}
@@ -1204,6 +1204,14 @@ class MusterServicer:
     def DeleteWorkspace(self, request, context):
         """Deletes all experiments and models of a workspace, and the rules, roles and limits in it.
         REST: DELETE /v1/workspaces/{workspace}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTenant(self, request, context):
+        """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it.
+        REST: DELETE /v1/tenants/{tenant}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1305,22 +1313,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListTrialTable(self, request, context):
-        """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order.
-        REST: GET /v1/experiments/{experiment}/table
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListTableColumns(self, request, context):
-        """Lists the names by which an experiment's trials can be filtered, sorted and shown.
-        REST: GET /v1/experiments/{experiment}/columns
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def ListExperimentFront(self, request, context):
         """Lists the trials that none other beats in every metric: the Pareto front of those within the limits.
         REST: GET /v1/experiments/{experiment}/front
@@ -1353,6 +1345,30 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainTrial(self, request, context):
+        """Says why a trial waits, or where it runs.
+        REST: GET /v1/trials/{trial}/explanation
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTrialTable(self, request, context):
+        """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order.
+        REST: GET /v1/experiments/{experiment}/table
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTableColumns(self, request, context):
+        """Lists the names by which an experiment's trials can be filtered, sorted and shown.
+        REST: GET /v1/experiments/{experiment}/columns
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetTrialPhases(self, request, context):
         """Shows what a trial did when: waiting, getting ready, training, checkpoints.
         REST: GET /v1/trials/{trial}/phases
@@ -1364,14 +1380,6 @@ class MusterServicer:
     def ListExperimentPhases(self, request, context):
         """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial.
         REST: GET /v1/experiments/{experiment}/phases
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ExplainTrial(self, request, context):
-        """Says why a trial waits, or where it runs.
-        REST: GET /v1/trials/{trial}/explanation
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1849,6 +1857,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListInstances(self, request, context):
+        """Lists the machines that were rented or started, newest first or as they are sorted.
+        REST: GET /v1/instances
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListQueue(self, request, context):
+        """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted.
+        REST: GET /v1/queue
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPools(self, request, context):
         """Lists the pools by name, or as they are sorted.
         REST: GET /v1/pools
@@ -2041,22 +2065,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListInstances(self, request, context):
-        """Lists the machines that were rented or started, newest first or as they are sorted.
-        REST: GET /v1/instances
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListQueue(self, request, context):
-        """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted.
-        REST: GET /v1/queue
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def GetUsage(self, request, context):
         """Adds up the slot-seconds and cost of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool.
         REST: GET /v1/usage
@@ -2193,6 +2201,54 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateToken(self, request, context):
+        """Makes an access token and shows its secret, this one time.
+        REST: POST /v1/tokens
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTokens(self, request, context):
+        """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets.
+        REST: GET /v1/tokens
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeToken(self, request, context):
+        """Ends an access token; every replica refuses it within seconds.
+        REST: DELETE /v1/tokens/{token}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def IssueJoinToken(self, request, context):
+        """Makes a one-time token with which one machine can join a pool.
+        REST: POST /v1/join-tokens
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def JoinWorker(self, request, context):
+        """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own.
+        REST: POST /v1/workers/join
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetHealth(self, request, context):
+        """Says that the gateway answers.
+        REST: GET /v1/health
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SignIn(self, request, context):
         """Begins a session with a user's name and password, and shows its secret, this one time.
         REST: POST /v1/sessions
@@ -2273,94 +2329,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListViews(self, request, context):
-        """Lists the caller's own views, by name.
-        REST: GET /v1/views
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def SaveView(self, request, context):
-        """Keeps a view under a name, for the caller alone; one of that name is replaced.
-        REST: PUT /v1/views
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def DeleteView(self, request, context):
-        """Forgets one of the caller's own views.
-        REST: DELETE /v1/views/{view}
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def CreateToken(self, request, context):
-        """Makes an access token and shows its secret, this one time.
-        REST: POST /v1/tokens
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListTokens(self, request, context):
-        """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets.
-        REST: GET /v1/tokens
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def RevokeToken(self, request, context):
-        """Ends an access token; every replica refuses it within seconds.
-        REST: DELETE /v1/tokens/{token}
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def CreateUser(self, request, context):
-        """Adds a person or a program to the tenant; it may do nothing until it is given a role.
-        REST: POST /v1/users
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListUsers(self, request, context):
-        """Lists the tenant's people and programs by name, or as they are sorted.
-        REST: GET /v1/users
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetUser(self, request, context):
-        """Shows one user.
-        REST: GET /v1/users/{user}
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def EditUser(self, request, context):
-        """Changes a user's shown name, or ends and reopens all it may do.
-        REST: PATCH /v1/users/{user}
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def CreateUserToken(self, request, context):
-        """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope.
-        REST: POST /v1/users/{user}/tokens
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def SetPassword(self, request, context):
         """Gives a person a password, and ends that person's sessions.
         REST: PUT /v1/users/{user}/password
@@ -2404,6 +2372,70 @@ class MusterServicer:
     def UnlinkIdentity(self, request, context):
         """Takes from a user what it is known by at a provider, and ends its sessions.
         REST: DELETE /v1/users/{user}/identities/{identity}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListViews(self, request, context):
+        """Lists the caller's own views, by name.
+        REST: GET /v1/views
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SaveView(self, request, context):
+        """Keeps a view under a name, for the caller alone; one of that name is replaced.
+        REST: PUT /v1/views
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteView(self, request, context):
+        """Forgets one of the caller's own views.
+        REST: DELETE /v1/views/{view}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateUser(self, request, context):
+        """Adds a person or a program to the tenant; it may do nothing until it is given a role.
+        REST: POST /v1/users
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUsers(self, request, context):
+        """Lists the tenant's people and programs by name, or as they are sorted.
+        REST: GET /v1/users
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetUser(self, request, context):
+        """Shows one user.
+        REST: GET /v1/users/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditUser(self, request, context):
+        """Changes a user's shown name, or ends and reopens all it may do.
+        REST: PATCH /v1/users/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateUserToken(self, request, context):
+        """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope.
+        REST: POST /v1/users/{user}/tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2537,14 +2569,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def DeleteTenant(self, request, context):
-        """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it.
-        REST: DELETE /v1/tenants/{tenant}
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
     def ListTenants(self, request, context):
         """Lists the tenants of the site by name, or as they are sorted.
         REST: GET /v1/tenants
@@ -2617,30 +2641,6 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def IssueJoinToken(self, request, context):
-        """Makes a one-time token with which one machine can join a pool.
-        REST: POST /v1/join-tokens
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def JoinWorker(self, request, context):
-        """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own.
-        REST: POST /v1/workers/join
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetHealth(self, request, context):
-        """Says that the gateway answers.
-        REST: GET /v1/health
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
 
 def add_MusterServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -2658,11 +2658,6 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListExperiments,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentPage.SerializeToString,
-            ),
-            'ListExperimentGroups': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListExperimentGroups,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.SerializeToString,
             ),
             'GetExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.GetExperiment,
@@ -2724,6 +2719,16 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
             ),
+            'LabelExperiments': grpc.unary_unary_rpc_method_handler(
+                    servicer.LabelExperiments,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.SerializeToString,
+            ),
+            'ListExperimentGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExperimentGroups,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.SerializeToString,
+            ),
             'PreviewExperiments': grpc.unary_unary_rpc_method_handler(
                     servicer.PreviewExperiments,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PreviewExperimentsRequest.FromString,
@@ -2734,11 +2739,6 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.SerializeToString,
             ),
-            'LabelExperiments': grpc.unary_unary_rpc_method_handler(
-                    servicer.LabelExperiments,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.LabelledExperiments.SerializeToString,
-            ),
             'DeleteExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteExperimentRequest.FromString,
@@ -2747,6 +2747,11 @@ def add_MusterServicer_to_server(servicer, server):
             'DeleteWorkspace': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteWorkspace,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
+            ),
+            'DeleteTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTenant,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
             ),
             'PlanExperiment': grpc.unary_unary_rpc_method_handler(
@@ -2809,16 +2814,6 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TrialPage.SerializeToString,
             ),
-            'ListTrialTable': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListTrialTable,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.TrialTable.SerializeToString,
-            ),
-            'ListTableColumns': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListTableColumns,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.TableColumns.SerializeToString,
-            ),
             'ListExperimentFront': grpc.unary_unary_rpc_method_handler(
                     servicer.ListExperimentFront,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListFrontRequest.FromString,
@@ -2839,6 +2834,21 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListRunsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.RunPage.SerializeToString,
             ),
+            'ExplainTrial': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainTrial,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Explanation.SerializeToString,
+            ),
+            'ListTrialTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTrialTable,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TrialTable.SerializeToString,
+            ),
+            'ListTableColumns': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTableColumns,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TableColumns.SerializeToString,
+            ),
             'GetTrialPhases': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTrialPhases,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
@@ -2848,11 +2858,6 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListExperimentPhases,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TrialPhasesPage.SerializeToString,
-            ),
-            'ExplainTrial': grpc.unary_unary_rpc_method_handler(
-                    servicer.ExplainTrial,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Explanation.SerializeToString,
             ),
             'GetTrialMetrics': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTrialMetrics,
@@ -3149,6 +3154,16 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SlotRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
             ),
+            'ListInstances': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListInstances,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.InstancePage.SerializeToString,
+            ),
+            'ListQueue': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQueue,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.QueuePage.SerializeToString,
+            ),
             'ListPools': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPools,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListPoolsRequest.FromString,
@@ -3269,16 +3284,6 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListCostSharesRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CostShares.SerializeToString,
             ),
-            'ListInstances': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListInstances,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListInstancesRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.InstancePage.SerializeToString,
-            ),
-            'ListQueue': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListQueue,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.QueuePage.SerializeToString,
-            ),
             'GetUsage': grpc.unary_unary_rpc_method_handler(
                     servicer.GetUsage,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.UsageRequest.FromString,
@@ -3364,6 +3369,36 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Me.SerializeToString,
             ),
+            'CreateToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
+            ),
+            'ListTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTokens,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTokensRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TokenPage.SerializeToString,
+            ),
+            'RevokeToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TokenRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Token.SerializeToString,
+            ),
+            'IssueJoinToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.IssueJoinToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.JoinToken.SerializeToString,
+            ),
+            'JoinWorker': grpc.unary_unary_rpc_method_handler(
+                    servicer.JoinWorker,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.SerializeToString,
+            ),
+            'GetHealth': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHealth,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Health.SerializeToString,
+            ),
             'SignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.SignIn,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SignInRequest.FromString,
@@ -3414,61 +3449,6 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
             ),
-            'ListViews': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListViews,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedViews.SerializeToString,
-            ),
-            'SaveView': grpc.unary_unary_rpc_method_handler(
-                    servicer.SaveView,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedView.SerializeToString,
-            ),
-            'DeleteView': grpc.unary_unary_rpc_method_handler(
-                    servicer.DeleteView,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ViewRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
-            ),
-            'CreateToken': grpc.unary_unary_rpc_method_handler(
-                    servicer.CreateToken,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
-            ),
-            'ListTokens': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListTokens,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTokensRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.TokenPage.SerializeToString,
-            ),
-            'RevokeToken': grpc.unary_unary_rpc_method_handler(
-                    servicer.RevokeToken,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.TokenRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Token.SerializeToString,
-            ),
-            'CreateUser': grpc.unary_unary_rpc_method_handler(
-                    servicer.CreateUser,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
-            ),
-            'ListUsers': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListUsers,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.UserPage.SerializeToString,
-            ),
-            'GetUser': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetUser,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.UserRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
-            ),
-            'EditUser': grpc.unary_unary_rpc_method_handler(
-                    servicer.EditUser,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
-            ),
-            'CreateUserToken': grpc.unary_unary_rpc_method_handler(
-                    servicer.CreateUserToken,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
-            ),
             'SetPassword': grpc.unary_unary_rpc_method_handler(
                     servicer.SetPassword,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SetPasswordRequest.FromString,
@@ -3498,6 +3478,46 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.UnlinkIdentity,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.IdentityRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Identity.SerializeToString,
+            ),
+            'ListViews': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListViews,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedViews.SerializeToString,
+            ),
+            'SaveView': grpc.unary_unary_rpc_method_handler(
+                    servicer.SaveView,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SaveViewRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SavedView.SerializeToString,
+            ),
+            'DeleteView': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteView,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ViewRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'CreateUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'ListUsers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsers,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.UserPage.SerializeToString,
+            ),
+            'GetUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'EditUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'CreateUserToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateUserToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
             ),
             'CreateGroup': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateGroup,
@@ -3579,11 +3599,6 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.SerializeToString,
             ),
-            'DeleteTenant': grpc.unary_unary_rpc_method_handler(
-                    servicer.DeleteTenant,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Deletion.SerializeToString,
-            ),
             'ListTenants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTenants,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListTenantsRequest.FromString,
@@ -3628,21 +3643,6 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetSiteAuditHead,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.AuditHead.SerializeToString,
-            ),
-            'IssueJoinToken': grpc.unary_unary_rpc_method_handler(
-                    servicer.IssueJoinToken,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.JoinToken.SerializeToString,
-            ),
-            'JoinWorker': grpc.unary_unary_rpc_method_handler(
-                    servicer.JoinWorker,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.SerializeToString,
-            ),
-            'GetHealth': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetHealth,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Health.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -3727,33 +3727,6 @@ class Muster:
             '/muster.v1.Muster/ListExperiments',
             muster_dot_v1_dot_muster__pb2.ListExperimentsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ExperimentPage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListExperimentGroups(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListExperimentGroups',
-            muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
             options,
             channel_credentials,
             insecure,
@@ -4089,6 +4062,60 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def LabelExperiments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/LabelExperiments',
+            muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExperimentGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListExperimentGroups',
+            muster_dot_v1_dot_muster__pb2.ListExperimentGroupsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentGroupPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def PreviewExperiments(request,
             target,
             options=(),
@@ -4143,33 +4170,6 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
-    def LabelExperiments(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/LabelExperiments',
-            muster_dot_v1_dot_muster__pb2.LabelExperimentsRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.LabelledExperiments.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def DeleteExperiment(request,
             target,
             options=(),
@@ -4212,6 +4212,33 @@ class Muster:
             target,
             '/muster.v1.Muster/DeleteWorkspace',
             muster_dot_v1_dot_muster__pb2.DeleteWorkspaceRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Deletion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteTenant',
+            muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Deletion.FromString,
             options,
             channel_credentials,
@@ -4548,60 +4575,6 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
-    def ListTrialTable(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListTrialTable',
-            muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListTableColumns(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListTableColumns',
-            muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def ListExperimentFront(request,
             target,
             options=(),
@@ -4710,6 +4683,87 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def ExplainTrial(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ExplainTrial',
+            muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Explanation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTrialTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTrialTable',
+            muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTableColumns(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTableColumns',
+            muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetTrialPhases(request,
             target,
             options=(),
@@ -4753,33 +4807,6 @@ class Muster:
             '/muster.v1.Muster/ListExperimentPhases',
             muster_dot_v1_dot_muster__pb2.ListExperimentPhasesRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TrialPhasesPage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ExplainTrial(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ExplainTrial',
-            muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Explanation.FromString,
             options,
             channel_credentials,
             insecure,
@@ -6384,6 +6411,60 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def ListInstances(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListInstances',
+            muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQueue(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListQueue',
+            muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListPools(request,
             target,
             options=(),
@@ -7032,60 +7113,6 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
-    def ListInstances(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListInstances',
-            muster_dot_v1_dot_muster__pb2.ListInstancesRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.InstancePage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListQueue(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListQueue',
-            muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def GetUsage(request,
             target,
             options=(),
@@ -7545,6 +7572,168 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def CreateToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateToken',
+            muster_dot_v1_dot_muster__pb2.CreateTokenRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTokens',
+            muster_dot_v1_dot_muster__pb2.ListTokensRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TokenPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RevokeToken',
+            muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Token.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IssueJoinToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/IssueJoinToken',
+            muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.JoinToken.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def JoinWorker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/JoinWorker',
+            muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHealth(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetHealth',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Health.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def SignIn(request,
             target,
             options=(),
@@ -7815,303 +8004,6 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
-    def ListViews(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListViews',
-            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SaveView(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/SaveView',
-            muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.SavedView.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def DeleteView(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/DeleteView',
-            muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Done.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CreateToken(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/CreateToken',
-            muster_dot_v1_dot_muster__pb2.CreateTokenRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListTokens(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListTokens',
-            muster_dot_v1_dot_muster__pb2.ListTokensRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.TokenPage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def RevokeToken(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/RevokeToken',
-            muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Token.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CreateUser(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/CreateUser',
-            muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.User.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListUsers(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/ListUsers',
-            muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.UserPage.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetUser(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/GetUser',
-            muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.User.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def EditUser(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/EditUser',
-            muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.User.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def CreateUserToken(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/CreateUserToken',
-            muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def SetPassword(request,
             target,
             options=(),
@@ -8263,6 +8155,222 @@ class Muster:
             '/muster.v1.Muster/UnlinkIdentity',
             muster_dot_v1_dot_muster__pb2.IdentityRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Identity.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListViews(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListViews',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SavedViews.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SaveView(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SaveView',
+            muster_dot_v1_dot_muster__pb2.SaveViewRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SavedView.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteView(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteView',
+            muster_dot_v1_dot_muster__pb2.ViewRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateUser',
+            muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUsers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListUsers',
+            muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.UserPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetUser',
+            muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditUser',
+            muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateUserToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateUserToken',
+            muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
             options,
             channel_credentials,
             insecure,
@@ -8706,33 +8814,6 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
-    def DeleteTenant(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/DeleteTenant',
-            muster_dot_v1_dot_muster__pb2.DeleteTenantRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Deletion.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def ListTenants(request,
             target,
             options=(),
@@ -8965,87 +9046,6 @@ class Muster:
             '/muster.v1.Muster/GetSiteAuditHead',
             muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
             muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def IssueJoinToken(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/IssueJoinToken',
-            muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.JoinToken.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def JoinWorker(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/JoinWorker',
-            muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetHealth(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/GetHealth',
-            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Health.FromString,
             options,
             channel_credentials,
             insecure,
