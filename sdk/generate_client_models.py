@@ -10,7 +10,7 @@ import sys
 
 from generated import ROOT, main_of
 
-SOURCE = ROOT / "services/gateway/api"
+SOURCE = ROOT / "services/gateway"
 TARGET = ROOT / "sdk/muster/client/models.py"
 
 HEADER = '''"""What the platform answers. Generated from the gateway's API types by `make gen`: change those."""
@@ -37,7 +37,7 @@ BASES = {"Resource", "StrEnum"}
 def generate() -> str:
     """Return the module's text: every enum and resource of the API, in the order of the files."""
     kept: dict[str, str] = {}
-    for path in sorted(SOURCE.glob("*.py"), key=lambda path: path.name):
+    for path in sorted(SOURCE.glob("*/schema.py")):
         text = path.read_text()
         for node in ast.parse(text).body:
             if isinstance(node, ast.ClassDef) and node.name != "Resource" and _is_resource(node, kept):

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import orjson
 
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rest.openapi import render_openapi
-from services.gateway.rpc.proto import Numbers, render_proto
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.proto import Numbers, render_proto
+from services.gateway.transports.rest.openapi import render_openapi
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTO = Path("proto/muster/v1/muster.proto")
 LOCK = Path("proto/muster/v1/fields.lock.json")
 OPENAPI = Path("docs/openapi.json")
-STUBS = Path("services/gateway/rpc/stubs")
+STUBS = Path("services/gateway/transports/grpc/stubs")
 
 
 def generated(lock: Numbers) -> dict[Path, bytes]:

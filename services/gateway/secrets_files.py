@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from muster.errors import Rejected
-from services.gateway.core.tokens import MIN_PEPPER_BYTES, RANDOM_BYTES, is_token, render_token
+from services.gateway.platform.auth.tokens import MIN_PEPPER_BYTES, RANDOM_BYTES, is_token, render_token
 
 
 def admin_token(path: Path) -> str:

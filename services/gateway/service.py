@@ -11,40 +11,37 @@ import structlog
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from services.gateway import secrets_files
-from services.gateway.api.experiments import ExperimentDetail
-from services.gateway.auditing import Auditor
-from services.gateway.core.buckets import Rate
-from services.gateway.core.permissions import ADMIN, OPERATOR
-from services.gateway.core.tokens import derive_key, hash_token
-from services.gateway.deletions import Deletions
-from services.gateway.doors import DoorKeeper, tls_of
-from services.gateway.front import Front
-from services.gateway.handlers import handlers_of
-from services.gateway.limits.allowances import Allowances
-from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
-from services.gateway.limits.rate_limits import RateLimiter
-from services.gateway.live.feed import Feed
-from services.gateway.live.streams import OpenStreams
-from services.gateway.live.tails import Tails
-from services.gateway.operations.call import Doors, ExperimentKey, Keys, SignIn
-from services.gateway.operations.operation import RateClass
-from services.gateway.rest.openapi import API_VERSION
+from services.gateway.deletions import store as deletion_store
+from services.gateway.deletions.runner import Deletions
+from services.gateway.experiments.schema import ExperimentDetail
+from services.gateway.platform import ordered
+from services.gateway.platform.audit.auditor import Auditor
+from services.gateway.platform.auth import session_store as sessions, token_store as access
+from services.gateway.platform.auth.authentication import Authenticator
+from services.gateway.platform.auth.file import load_sign_in
+from services.gateway.platform.auth.passwords import Passwords
+from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
+from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.tokens import derive_key, hash_token
+from services.gateway.platform.call import Doors, ExperimentKey, Keys, SignIn
+from services.gateway.platform.dispatch import Front
+from services.gateway.platform.events import store as events
+from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.platform.events.tails import Tails
+from services.gateway.platform.limits.allowances import Allowances
+from services.gateway.platform.limits.buckets import Rate
+from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
+from services.gateway.platform.limits.rate_limits import RateLimiter
+from services.gateway.platform.operation import RateClass
+from services.gateway.platform.site_health import SiteHealth
+from services.gateway.projections.handlers import handlers_of
+from services.gateway.sessions import link_store as sign_in_links
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.sign_in.authentication import Authenticator
-from services.gateway.sign_in.file import load_sign_in
-from services.gateway.sign_in.passwords import Passwords
-from services.gateway.sign_in.providers import Providers
-from services.gateway.site_health import SiteHealth
-from services.gateway.store import (
-    access,
-    deletions as deletion_store,
-    deliveries,
-    events,
-    founding,
-    ordered,
-    sign_in as sessions,
-    sign_in_links,
-)
+from services.gateway.tenants import founding
+from services.gateway.transports.doors import DoorKeeper, tls_of
+from services.gateway.transports.rest.openapi import API_VERSION
+from services.gateway.webhooks import delivery_store as deliveries
 from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Consumer, Relay, Units

@@ -12,7 +12,7 @@ import grpc
 import grpc.aio
 import uvloop
 
-from services.gateway.rpc.server import FULL_NAME
+from services.gateway.transports.grpc.server import FULL_NAME
 
 
 async def serve(answer: bytes) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import grpc.aio
 import psutil
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.pairs import processes_of

@@ -9,11 +9,11 @@ from uuid import UUID
 
 import httpx
 
-from services.gateway.core.grants import Binding, Place, add_up, within
-from services.gateway.core.permissions import ROLES, Permission
-from services.gateway.core.tokens import RANDOM_BYTES, render_token
-from services.gateway.operations.call import Caller, check_permission
-from services.gateway.sign_in.authentication import Authenticator, Presented
+from services.gateway.platform.auth.authentication import Authenticator, Presented
+from services.gateway.platform.auth.grants import Binding, Place, add_up, within
+from services.gateway.platform.auth.permissions import ROLES, Permission
+from services.gateway.platform.auth.tokens import RANDOM_BYTES, render_token
+from services.gateway.platform.call import Caller, check_permission
 from shared.clock import SystemClock
 from shared.ids import TenantId
 from tests.bench.embedded import TRIALS, Database, Platform, platform

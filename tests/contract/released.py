@@ -16,9 +16,9 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from pydantic import BaseModel
 
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rest.openapi import render_openapi
-from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.stubs import muster_pb2
+from services.gateway.transports.rest.openapi import render_openapi
 from shared.messages import asyncapi
 
 BASELINE = Path(__file__).parent / "baseline"

@@ -38,22 +38,22 @@ ALLOWED = {
     "services/registry/deleting.py": "notes where in the store something may still arrive, which is no tenant's",
     "services/registry/checkpoints/settling.py": "finds ended runs over all tenants; each is then judged as its tenant",
     "services/registry/checkpoints/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
-    "services/gateway/deletions.py": "carries deletions of all tenants on, and a tenant's end",
+    "services/gateway/deletions/runner.py": "carries deletions of all tenants on, and a tenant's end",
     "services/gateway/webhooks/sender.py": "sends to webhooks what is due, of all tenants",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
-    "services/gateway/sign_in/authentication.py": "the tenant of a token or a session is what is looked for",
-    "services/gateway/auditing.py": "seals what all tenants' calls have recorded, and records refusals",
-    "services/gateway/operations/call.py": "opens it for what who keeps the site changes, with its audit record",
-    "services/gateway/operations/cluster.py": "instances are the site's",
-    "services/gateway/operations/machines.py": "instances are the site's",
-    "services/gateway/operations/reservations.py": "slots are booked by who keeps the site, for any tenant",
-    "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
-    "services/gateway/operations/quotas.py": "a tenant's quota is set by who keeps the site",
-    "services/gateway/operations/budgets.py": "who keeps the site sees what tenants may spend, by their names",
-    "services/gateway/operations/signing_in.py": "the tenant of who signs in is what is looked for",
-    "services/gateway/operations/sign_in_links.py": "the tenant of who signs in by a link is what is looked for",
-    "services/gateway/operations/tenants.py": "makes, names and recovers tenants, for who keeps the site",
-    "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
+    "services/gateway/platform/auth/authentication.py": "the tenant of a token or a session is what is looked for",
+    "services/gateway/platform/audit/auditor.py": "seals what all tenants' calls have recorded, and records refusals",
+    "services/gateway/platform/call.py": "opens it for what who keeps the site changes, with its audit record",
+    "services/gateway/cluster/operations/read.py": "instances are the site's",
+    "services/gateway/machine_pools/operations/pools.py": "instances are the site's",
+    "services/gateway/reservations/operations.py": "slots are booked by who keeps the site, for any tenant",
+    "services/gateway/pools/operations/limits.py": "limits are set by who keeps the site, for any tenant",
+    "services/gateway/quotas/operations.py": "a tenant's quota is set by who keeps the site",
+    "services/gateway/budgets/operations.py": "who keeps the site sees what tenants may spend, by their names",
+    "services/gateway/sessions/operations/signing_in.py": "the tenant of who signs in is what is looked for",
+    "services/gateway/sessions/operations/links.py": "the tenant of who signs in by a link is what is looked for",
+    "services/gateway/tenants/operations.py": "makes, names and recovers tenants, for who keeps the site",
+    "services/gateway/usage/operations.py": "a site operator's totals name the tenants, and nothing else of them",
 }
 
 
@@ -93,11 +93,11 @@ def _is_getattr_of_it(call: ast.Call) -> bool:
 
 
 PAST_THE_CALL = {
-    "services/gateway/operations/call.py": "opens them, with what the caller sees",
-    "services/gateway/operations/commands.py": "waits for what a command made of a thing that was found before",
-    "services/gateway/operations/audit.py": "an audit log is a tenant's as a whole, or the site's",
-    "services/gateway/operations/long.py": "what is refused of the site's comes back to the site, to be looked at by who ordered it",
-    "services/gateway/operations/events.py": "where a feed begins and ends is the same for all who read it",
+    "services/gateway/platform/call.py": "opens them, with what the caller sees",
+    "services/gateway/platform/commands.py": "waits for what a command made of a thing that was found before",
+    "services/gateway/audit_log/operations.py": "an audit log is a tenant's as a whole, or the site's",
+    "services/gateway/long_operations/operations.py": "what is refused of the site's comes back to the site, to be looked at by who ordered it",
+    "services/gateway/events/operations.py": "where a feed begins and ends is the same for all who read it",
 }
 
 
@@ -106,7 +106,8 @@ def test_operations_see_what_their_caller_may_see_and_nothing_past_it() -> None:
     ways = ("database.tenant(", "database.read(", "database.read,", "units.tenant(")
     found = {
         str(path.relative_to(ROOT))
-        for path in (ROOT / "services/gateway/operations").rglob("*.py")
+        for pattern in ("platform/*.py", "*/operations.py", "*/operations/*.py")
+        for path in (ROOT / "services/gateway").glob(pattern)
         if any(way in path.read_text() for way in ways)
     }
     assert found == set(PAST_THE_CALL)

@@ -17,90 +17,6 @@ class Resource(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
-class Role(StrEnum):
-    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
-
-    ADMIN = "admin"
-    EDITOR = "editor"
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-
-
-class HeldRole(Resource):
-    """A role that the caller has, and where it counts."""
-
-    role: str
-    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
-    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
-
-
-class Me(Resource):
-    """Who the caller is and what the caller may do."""
-
-    tenant: UUID
-    tenant_name: str
-    token: UUID
-    name: str
-    role: Role = Field(
-        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
-    )
-    permissions: list[str] = Field(description="What the caller may do somewhere.")
-    expires_at: datetime | None = None
-    roles: list[HeldRole] = []
-
-
-class Token(Resource):
-    """An access token without its secret."""
-
-    id: UUID
-    name: str
-    role: Role = Field(
-        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
-    )
-    created_at: datetime
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
-    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
-
-
-class TokenPage(Resource):
-    """A page of tokens, newest first."""
-
-    items: list[Token]
-    next_cursor: str | None = None
-
-
-class CreatedToken(Token):
-    """A token with its secret, which is shown this one time."""
-
-    secret: str
-
-
-class JoinToken(Resource):
-    """A join token, shown this one time."""
-
-    token: str
-    pool: str
-    expires_at: datetime
-
-
-class WorkerCredentials(Resource):
-    """A worker's identity: it connects to NATS with this JWT and its own private key."""
-
-    worker: str
-    jwt: str
-    nats_url: str
-    expires_at: datetime
-
-
-class Health(Resource):
-    """Whether the gateway answers, and which version it is."""
-
-    status: str
-    version: str
-
-
 class AuditOutcome(StrEnum):
     """Whether the caller might."""
 
@@ -166,10 +82,6 @@ class AuditVerification(Resource):
     complete: bool = Field(description="False where more is to be verified behind it.")
     broken_at: int | None = Field(default=None, description="The first record that breaks the chain.")
     broken_by: str | None = None
-
-
-class Done(Resource):
-    """The answer of an operation that has nothing to show."""
 
 
 class WhenSpent(StrEnum):
@@ -765,6 +677,35 @@ class MachineEvent(Resource):
     resource: JsonObject
 
 
+class ExperimentGrouping(StrEnum):
+    """What experiments are gathered by, under its name in filters."""
+
+    OWNER = "owner"
+    WORKSPACE = "workspace"
+    PROJECT = "project"
+    STATE = "state"
+    SEARCHER = "searcher"
+    METRIC = "metric"
+    LABELS = "labels"
+
+
+class ExperimentGroup(Resource):
+    """The experiments that have one value."""
+
+    value: str | None = Field(description="None: of those that have none.")
+    count: int = Field(description="An experiment with several labels counts under each.")
+    states: dict[str, int] = Field(
+        description="How many of them are in which state; states of none are left out."
+    )
+
+
+class ExperimentGroupPage(Resource):
+    """A page of groups in the order of their values, that of none last."""
+
+    items: list[ExperimentGroup]
+    next_cursor: str | None = None
+
+
 class ExperimentBudget(Resource):
     """What a search may use in all, as it is now, and what it has used."""
 
@@ -866,35 +807,6 @@ class Export(Resource):
         "step over all files. Of the table with the trial's number as `trial`, then the columns; in the order that was asked for.",
     )
     next_cursor: str | None = Field(default=None, description="There are more files.")
-
-
-class ExperimentGrouping(StrEnum):
-    """What experiments are gathered by, under its name in filters."""
-
-    OWNER = "owner"
-    WORKSPACE = "workspace"
-    PROJECT = "project"
-    STATE = "state"
-    SEARCHER = "searcher"
-    METRIC = "metric"
-    LABELS = "labels"
-
-
-class ExperimentGroup(Resource):
-    """The experiments that have one value."""
-
-    value: str | None = Field(description="None: of those that have none.")
-    count: int = Field(description="An experiment with several labels counts under each.")
-    states: dict[str, int] = Field(
-        description="How many of them are in which state; states of none are left out."
-    )
-
-
-class ExperimentGroupPage(Resource):
-    """A page of groups in the order of their values, that of none last."""
-
-    items: list[ExperimentGroup]
-    next_cursor: str | None = None
 
 
 class HealthState(StrEnum):
@@ -1004,6 +916,32 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class LongOperation(Resource):
+    """An operation whose request was answered before its outcome was known; it can be looked at for a day."""
+
+    id: UUID
+    operation: str = Field(description="What was asked for, such as `PauseExperiment`.")
+    state: OperationState
+    created_at: datetime
+    result: JsonObject | None = Field(
+        default=None, description="When it is done: what the request would have been answered with."
+    )
+    code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
+    message: str | None = Field(default=None, description="When it was refused: why.")
+    hint: str | None = None
+    waiting: str | None = Field(
+        default=None,
+        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
+    )
+
+
+class LongOperationPage(Resource):
+    """A page of operations, newest first."""
+
+    items: list[LongOperation]
+    next_cursor: str | None = None
 
 
 class OfferOrder(StrEnum):
@@ -1265,6 +1203,57 @@ class MetricSummaries(Resource):
     metrics: list[MetricSummary]
 
 
+class Tensor(Resource):
+    """One input or output of a model."""
+
+    name: Annotated[str, Field(max_length=200)]
+    dtype: Annotated[str, Field(max_length=50, description="As numpy says it: float32, int64, str.")]
+    shape: Annotated[
+        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="-1: any size.")
+    ] = []
+
+
+class Signature(Resource):
+    """What a model takes and gives."""
+
+    inputs: Annotated[list[Tensor], Field(max_length=100)] = []
+    outputs: Annotated[list[Tensor], Field(max_length=100)] = []
+
+
+class DatasetReference(Resource):
+    """Data as an experiment's config states it under `data:`."""
+
+    name: str
+    version: str | None = None
+    hash: str | None = None
+
+
+class ModelLineage(Resource):
+    """Where a version comes from."""
+
+    experiment: UUID
+    trial: UUID
+    run: UUID
+    checkpoint: UUID
+    step: int
+    code_sha256: str | None = None
+    hyperparameters: JsonObject
+    metrics: dict[str, float]
+    not_finite: dict[str, NotFinite] = Field(
+        default={}, description="Those that were no finite number, and which."
+    )
+    datasets: list[DatasetReference] = []
+    start_checkpoint: UUID | None = None
+
+
+class StageApproval(Resource):
+    """One person's yes."""
+
+    by: str
+    at: datetime
+    reason: str = ""
+
+
 class ModelStage(StrEnum):
     """How far a version has come; nothing goes into production that was not in staging."""
 
@@ -1273,6 +1262,77 @@ class ModelStage(StrEnum):
     STAGING = "staging"
     PRODUCTION = "production"
     ARCHIVED = "archived"
+
+
+class PendingStage(Resource):
+    """A change of stage that waits for approvals."""
+
+    stage: ModelStage
+    by: str
+    reason: str = ""
+    asked_at: datetime
+    needed: int = Field(description="How many people must agree.")
+    approvals: list[StageApproval] = []
+
+
+class StageChange(Resource):
+    """A stage that a version came to."""
+
+    stage: ModelStage
+    by: str
+    at: datetime
+    reason: str = ""
+    approvals: list[StageApproval] = []
+
+
+class ModelVersion(Resource):
+    """A checkpoint that was promoted, with where it comes from. What it is made of never changes."""
+
+    id: UUID
+    model: UUID
+    model_name: str
+    number: int
+    name: str = ""
+    comment: str = ""
+    notes: str = ""
+    tags: list[str] = []
+    metadata: JsonObject = {}
+    signature: Signature | None = None
+    stage: ModelStage = ModelStage.NONE
+    pending: PendingStage | None = Field(default=None, description="A change of stage that waits.")
+    stages: list[StageChange] = Field(default=[], description="How it came here, oldest first.")
+    checkpoint: UUID
+    lineage: ModelLineage
+    files: int
+    size_bytes: int
+    owner: str
+    created_at: datetime
+    changed_by: str | None = None
+    version: int
+
+
+class ModelVersionPage(Resource):
+    """A page of versions, newest first."""
+
+    items: list[ModelVersion]
+    next_cursor: str | None = None
+
+
+class Difference(Resource):
+    """One thing that is not the same; None where one of the two does not have it."""
+
+    what: str = Field(description="metric, hyperparameter, file, dataset, code, signature, size or step.")
+    name: str
+    base: JsonValue = None
+    other: JsonValue = None
+
+
+class ModelComparison(Resource):
+    """What differs between two versions of a model, by kind and name."""
+
+    base: ModelVersion
+    other: ModelVersion
+    differences: list[Difference]
 
 
 class Model(Resource):
@@ -1303,32 +1363,6 @@ class ModelPage(Resource):
     """A page of models by name."""
 
     items: list[Model]
-    next_cursor: str | None = None
-
-
-class LongOperation(Resource):
-    """An operation whose request was answered before its outcome was known; it can be looked at for a day."""
-
-    id: UUID
-    operation: str = Field(description="What was asked for, such as `PauseExperiment`.")
-    state: OperationState
-    created_at: datetime
-    result: JsonObject | None = Field(
-        default=None, description="When it is done: what the request would have been answered with."
-    )
-    code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
-    message: str | None = Field(default=None, description="When it was refused: why.")
-    hint: str | None = None
-    waiting: str | None = Field(
-        default=None,
-        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
-    )
-
-
-class LongOperationPage(Resource):
-    """A page of operations, newest first."""
-
-    items: list[LongOperation]
     next_cursor: str | None = None
 
 
@@ -1495,6 +1529,10 @@ class Plan(Resource):
     cost: PlanRange | None = None
     notes: list[str] = Field(default=[], description="What the answer takes for granted.")
     warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
+
+
+class Done(Resource):
+    """The answer of an operation that has nothing to show."""
 
 
 class ConfigPolicy(Resource):
@@ -1907,6 +1945,90 @@ class IdentityList(Resource):
     next_cursor: str | None = None
 
 
+class Role(StrEnum):
+    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+
+
+class HeldRole(Resource):
+    """A role that the caller has, and where it counts."""
+
+    role: str
+    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
+    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+
+
+class Me(Resource):
+    """Who the caller is and what the caller may do."""
+
+    tenant: UUID
+    tenant_name: str
+    token: UUID
+    name: str
+    role: Role = Field(
+        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+    )
+    permissions: list[str] = Field(description="What the caller may do somewhere.")
+    expires_at: datetime | None = None
+    roles: list[HeldRole] = []
+
+
+class Token(Resource):
+    """An access token without its secret."""
+
+    id: UUID
+    name: str
+    role: Role = Field(
+        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+    )
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
+    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
+
+
+class TokenPage(Resource):
+    """A page of tokens, newest first."""
+
+    items: list[Token]
+    next_cursor: str | None = None
+
+
+class CreatedToken(Token):
+    """A token with its secret, which is shown this one time."""
+
+    secret: str
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str
+
+
 class TableRow(Resource):
     """One trial with the cells of the columns that were asked for."""
 
@@ -2115,128 +2237,6 @@ class Usage(Resource):
     slot_seconds: float = Field(description="All of them together.")
     cost: float = Field(default=0.0, description="All of them together.")
     unpriced_slot_seconds: float = Field(default=0.0, description="All of them together.")
-
-
-class Tensor(Resource):
-    """One input or output of a model."""
-
-    name: Annotated[str, Field(max_length=200)]
-    dtype: Annotated[str, Field(max_length=50, description="As numpy says it: float32, int64, str.")]
-    shape: Annotated[
-        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="-1: any size.")
-    ] = []
-
-
-class Signature(Resource):
-    """What a model takes and gives."""
-
-    inputs: Annotated[list[Tensor], Field(max_length=100)] = []
-    outputs: Annotated[list[Tensor], Field(max_length=100)] = []
-
-
-class DatasetReference(Resource):
-    """Data as an experiment's config states it under `data:`."""
-
-    name: str
-    version: str | None = None
-    hash: str | None = None
-
-
-class ModelLineage(Resource):
-    """Where a version comes from."""
-
-    experiment: UUID
-    trial: UUID
-    run: UUID
-    checkpoint: UUID
-    step: int
-    code_sha256: str | None = None
-    hyperparameters: JsonObject
-    metrics: dict[str, float]
-    not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
-    )
-    datasets: list[DatasetReference] = []
-    start_checkpoint: UUID | None = None
-
-
-class StageApproval(Resource):
-    """One person's yes."""
-
-    by: str
-    at: datetime
-    reason: str = ""
-
-
-class PendingStage(Resource):
-    """A change of stage that waits for approvals."""
-
-    stage: ModelStage
-    by: str
-    reason: str = ""
-    asked_at: datetime
-    needed: int = Field(description="How many people must agree.")
-    approvals: list[StageApproval] = []
-
-
-class StageChange(Resource):
-    """A stage that a version came to."""
-
-    stage: ModelStage
-    by: str
-    at: datetime
-    reason: str = ""
-    approvals: list[StageApproval] = []
-
-
-class ModelVersion(Resource):
-    """A checkpoint that was promoted, with where it comes from. What it is made of never changes."""
-
-    id: UUID
-    model: UUID
-    model_name: str
-    number: int
-    name: str = ""
-    comment: str = ""
-    notes: str = ""
-    tags: list[str] = []
-    metadata: JsonObject = {}
-    signature: Signature | None = None
-    stage: ModelStage = ModelStage.NONE
-    pending: PendingStage | None = Field(default=None, description="A change of stage that waits.")
-    stages: list[StageChange] = Field(default=[], description="How it came here, oldest first.")
-    checkpoint: UUID
-    lineage: ModelLineage
-    files: int
-    size_bytes: int
-    owner: str
-    created_at: datetime
-    changed_by: str | None = None
-    version: int
-
-
-class ModelVersionPage(Resource):
-    """A page of versions, newest first."""
-
-    items: list[ModelVersion]
-    next_cursor: str | None = None
-
-
-class Difference(Resource):
-    """One thing that is not the same; None where one of the two does not have it."""
-
-    what: str = Field(description="metric, hyperparameter, file, dataset, code, signature, size or step.")
-    name: str
-    base: JsonValue = None
-    other: JsonValue = None
-
-
-class ModelComparison(Resource):
-    """What differs between two versions of a model, by kind and name."""
-
-    base: ModelVersion
-    other: ModelVersion
-    differences: list[Difference]
 
 
 class SavedView(Resource):

@@ -9,13 +9,13 @@ from uuid import UUID
 import structlog
 from sqlalchemy import Row
 
-from services.gateway.core.forms import render_body
-from services.gateway.core.sealing import unseal
-from services.gateway.core.signing import sign
-from services.gateway.core.webhooks import Attempt, Outcome, Patience, choose_lanes, outcome_of
+from services.gateway.platform.sealing import unseal
 from services.gateway.settings import WebhookSection
-from services.gateway.store import deliveries as store
+from services.gateway.webhooks import delivery_store as store
+from services.gateway.webhooks.bodies import render_body
+from services.gateway.webhooks.core import Attempt, Outcome, Patience, choose_lanes, outcome_of
 from services.gateway.webhooks.posting import Poster
+from services.gateway.webhooks.signing import sign
 from shared.cancelling import see_ended
 from shared.clock import Clock
 from shared.db import Database

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from services.gateway.api.base import ListRequest, Resource
+from services.gateway.platform.schema import ListRequest, Resource
 from shared.clock import SystemClock
 from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Wanted

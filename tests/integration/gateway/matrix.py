@@ -10,13 +10,13 @@ import grpc.aio
 import httpx
 from pydantic import JsonValue
 
-from services.gateway.core.permissions import Access
-from services.gateway.operations.operation import Operation
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.mapper import Mapper
-from services.gateway.rpc.server import FULL_NAME
-from services.gateway.rpc.shapes import shape_of
-from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.platform.auth.permissions import Access
+from services.gateway.platform.operation import Operation
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.mapper import Mapper
+from services.gateway.transports.grpc.server import FULL_NAME
+from services.gateway.transports.grpc.shapes import shape_of
+from services.gateway.transports.grpc.stubs import muster_pb2
 from tests.support.waiting import PATIENCE_S
 
 Row = Operation[Any, Any]

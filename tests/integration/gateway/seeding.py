@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import httpx
 
-from services.gateway.core.tokens import derive_key, hash_token, render_token
+from services.gateway.platform.auth.tokens import derive_key, hash_token, render_token
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, CheckpointId, ModelId, TenantId, VersionId, derived_id, new_id
 from shared.messages import experiments

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 import grpc.aio
 import pytest
 
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.server import FULL_NAME
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.attacking import withstood
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc

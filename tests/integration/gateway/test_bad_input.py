@@ -13,8 +13,8 @@ import httpx
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from services.gateway.rpc.server import FULL_NAME
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.server import FULL_NAME
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import CONFIG, create
 from tests.support.waiting import PATIENCE_S

@@ -13,7 +13,7 @@ from nats.errors import Error as NatsError
 
 from deploy.embedded.ports import free_ports
 from deploy.embedded.services import load_checks
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.bus import Bus
 from shared.ids import DEFAULT_TENANT
 from shared.messages.health import CheckResult

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from services.gateway.rest.connections import ConnectionLimits, listen
+from services.gateway.transports.rest.connections import ConnectionLimits, listen
 from tests.support.raw import connected, heard, said_to, statuses
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.gateway.rest.dashboard import load_dashboard
+from services.gateway.transports.rest.dashboard import load_dashboard
 from tests.integration.gateway.conftest import start_gateway, stop_gateway
 
 PAGE = b"<!doctype html><title>Muster</title>"

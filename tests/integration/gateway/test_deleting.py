@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 from sqlalchemy import text
 
-from services.gateway.store.events import sweep_feeds
+from services.gateway.platform.events.store import sweep_feeds
 from shared.db import Database
 from shared.ids import DEFAULT_TENANT, SITE, TenantId
 from shared.messages.deletions import (

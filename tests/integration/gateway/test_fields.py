@@ -6,8 +6,8 @@ import grpc
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2
-from services.gateway.rpc.stubs.muster_pb2_grpc import MusterStub
+from services.gateway.transports.grpc.stubs import muster_pb2
+from services.gateway.transports.grpc.stubs.muster_pb2_grpc import MusterStub
 from shared.ids import DEFAULT_TENANT
 from shared.messages import experiments as messages
 from tests.integration.gateway.conftest import Gateway, Others

@@ -7,7 +7,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.errors import NotFound
 from shared.ids import DEFAULT_TENANT, TrialId, derived_id
 from shared.messages import experiments as messages

@@ -10,7 +10,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 
 ROOM_BYTES = 64 * 1024

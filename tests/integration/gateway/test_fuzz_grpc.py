@@ -9,12 +9,12 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 from hypothesis import HealthCheck, given, settings as searching, strategies as st
 
-from services.gateway.core.permissions import Access
-from services.gateway.operations.operation import Operation
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.server import FULL_NAME
-from services.gateway.rpc.status import DETAILS_KEY
-from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.platform.auth.permissions import Access
+from services.gateway.platform.operation import Operation
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.server import FULL_NAME
+from services.gateway.transports.grpc.status import DETAILS_KEY
+from services.gateway.transports.grpc.stubs import muster_pb2
 from tests.integration.gateway.conftest import Gateway
 from tests.support.wire import messages
 

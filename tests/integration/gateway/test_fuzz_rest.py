@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.operations.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.pools import GetCluster

@@ -9,7 +9,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import KillTrial, OperationRefused
 from tests.integration.gateway.audited import recorded

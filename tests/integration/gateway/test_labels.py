@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from services.gateway.api.base import MOST_LABELS
+from services.gateway.platform.schema import MOST_LABELS
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.audited import recorded
 from tests.integration.gateway.conftest import Gateway, Others

@@ -7,23 +7,21 @@ from typing import Any
 import httpx
 import pytest
 
-from services.gateway.api import (
-    audit,
-    cluster,
-    operations,
-    people,
-    policies,
-    pools,
-    reservations,
-    roles,
-    sessions,
-    trials,
-    versions,
-    webhooks,
-)
-from services.gateway.api.experiments import Experiment, ListExperimentsRequest
-from services.gateway.api.grouping import ExperimentGrouping
-from services.gateway.api.trials import ListTrialsRequest, Trial
+from services.gateway.audit_log import schema as audit
+from services.gateway.cluster import schema as cluster
+from services.gateway.experiment_groups.schema import ExperimentGrouping
+from services.gateway.experiments.schema import Experiment, ListExperimentsRequest
+from services.gateway.long_operations import schema as operations
+from services.gateway.model_versions import schema as versions
+from services.gateway.people import schema as people
+from services.gateway.policies import schema as policies
+from services.gateway.pools import schema as pools
+from services.gateway.reservations import schema as reservations
+from services.gateway.roles import schema as roles
+from services.gateway.sessions import schema as sessions
+from services.gateway.trials import schema as trials
+from services.gateway.trials.schema import ListTrialsRequest, Trial
+from services.gateway.webhooks import schema as webhooks
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages
 from shared.messages.pools import ClusterView, GetCluster

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.bus import Ask
 from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import Accepted, ValidateConfig

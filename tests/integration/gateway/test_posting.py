@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from services.gateway.core.webhooks import Attempt
-from services.gateway.outward import INSIDE
+from services.gateway.platform.outbound import INSIDE
+from services.gateway.webhooks.core import Attempt
 from services.gateway.webhooks.posting import Poster
 from tests.integration.gateway.receiving import receiving
 

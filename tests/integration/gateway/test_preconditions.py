@@ -8,8 +8,8 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.experiments import OperationRefused

@@ -12,7 +12,7 @@ import oidc_provider_mock
 import pytest
 from aiohttp import web
 
-from services.gateway.operations.table import OPERATIONS
+from services.gateway.table import OPERATIONS
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc
 from tests.integration.gateway.signing_in import REDIRECT, at_mock, begin, finish

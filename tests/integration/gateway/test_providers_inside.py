@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from services.gateway.outward import INSIDE
-from services.gateway.sign_in.file import ProviderSection
-from services.gateway.sign_in.providers import Providers
+from services.gateway.platform.auth.file import ProviderSection
+from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.outbound import INSIDE
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK

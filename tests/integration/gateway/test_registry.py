@@ -12,7 +12,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, CheckpointId, TrialId
 from shared.messages import experiments, phases as messages
 from shared.messages.checkpoints import (

@@ -13,14 +13,14 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from muster.errors import Rejected
-from services.gateway.api.access import Health
-from services.gateway.api.base import Empty
-from services.gateway.core.permissions import Access
-from services.gateway.front import Front
-from services.gateway.operations.call import NOBODY, Caller
-from services.gateway.operations.operation import Idempotency, Operation, Retirement
-from services.gateway.rest.app import Rest, RestSettings
-from services.gateway.rpc.server import Rpc
+from services.gateway.platform.auth.permissions import Access
+from services.gateway.platform.call import NOBODY, Caller
+from services.gateway.platform.dispatch import Front
+from services.gateway.platform.operation import Idempotency, Operation, Retirement
+from services.gateway.platform.schema import Empty
+from services.gateway.tokens.schema import Health
+from services.gateway.transports.grpc.server import Rpc
+from services.gateway.transports.rest.app import Rest, RestSettings
 from shared.clock import SystemClock
 
 ABOUT = "https://muster.example/api#health"

@@ -8,7 +8,7 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.clock import SystemClock
 from shared.errors import Conflict, NotFound
 from shared.ids import DEFAULT_TENANT

@@ -12,7 +12,7 @@ import httpx
 import orjson
 import pytest
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, SITE
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway

@@ -7,7 +7,7 @@ import grpc.aio
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.errors import Rejected
 from shared.ids import TrialId, derived_id
 from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow

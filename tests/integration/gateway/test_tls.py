@@ -10,8 +10,8 @@ import httpx
 import pytest
 from cryptography import x509
 
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.server import FULL_NAME
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.server import FULL_NAME
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import MAPPER, ask_rpc
 from tests.support.authority import HERE, Authority, authority

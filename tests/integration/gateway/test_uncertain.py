@@ -8,7 +8,7 @@ import httpx
 import pytest
 from google.rpc import error_details_pb2, status_pb2
 
-from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.bus import Ask
 from shared.errors import Transient
 from shared.messages.budgets import SetBudget

@@ -10,9 +10,9 @@ import grpc.aio
 import httpx
 import pytest
 
-from services.gateway.core.browsers import HEADER
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.server import FULL_NAME
+from services.gateway.platform.auth.browsers import HEADER
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.server import FULL_NAME
 from shared.ids import DEFAULT_TENANT
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import GUARDED, MAPPER, Row, filled

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from muster.audit import START, Anchor, Break, check_line, check_record, link, to_line
-from services.gateway.core.auditing import (
+from services.gateway.platform.audit.records import (
     HIDDEN,
     MAX_PART_BYTES,
     Audited,
@@ -20,8 +20,8 @@ from services.gateway.core.auditing import (
     seal_all,
     without_secrets,
 )
-from services.gateway.operations.operation import Idempotency
-from services.gateway.operations.table import OPERATIONS
+from services.gateway.platform.operation import Idempotency
+from services.gateway.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, derived_id
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.core.browsers import Page
+from services.gateway.platform.auth.browsers import Page
 
 HOST = "muster.example"
 OWN = f"https://{HOST}"

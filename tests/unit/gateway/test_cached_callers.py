@@ -5,10 +5,10 @@ from typing import cast
 
 import pytest
 
-from services.gateway.operations.call import NOBODY, Caller
-from services.gateway.sign_in.authentication import Authenticator, Presented
-from services.gateway.sign_in.providers import Providers
-from services.gateway.sign_in.refusals import Unauthenticated
+from services.gateway.platform.auth.authentication import Authenticator, Presented
+from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.call import NOBODY, Caller
 from shared.db import Database
 
 MAX_AGE_S = 2.0

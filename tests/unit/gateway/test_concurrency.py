@@ -9,14 +9,14 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
-from services.gateway.core.auditing import Origin
-from services.gateway.front import Front
-from services.gateway.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
-from services.gateway.limits.exceeded import LimitExceeded
-from services.gateway.live.streams import OpenStreams
-from services.gateway.operations.operation import Operation
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.sign_in.authentication import Presented
+from services.gateway.platform.audit.records import Origin
+from services.gateway.platform.auth.authentication import Presented
+from services.gateway.platform.dispatch import Front
+from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
+from services.gateway.platform.limits.exceeded import LimitExceeded
+from services.gateway.platform.operation import Operation
+from services.gateway.table import OPERATIONS
 from shared.errors import meaning_of
 from shared.ids import TenantId
 from shared.telemetry import metrics

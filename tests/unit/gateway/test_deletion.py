@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.gateway.core.deletion import ASKED, DELETION, Stage, Trigger
+from services.gateway.deletions.core import ASKED, DELETION, Stage, Trigger
 from shared.errors import Broken
 from shared.messages.deletions import BY_OWNER
 

@@ -2,9 +2,9 @@
 
 from unittest.mock import Mock
 
-from services.gateway.api.events import EventKind, MachineEventKind
-from services.gateway.handlers import handlers_of
-from services.gateway.operations.events import USUAL, USUAL_OF_MACHINES
+from services.gateway.events.operations import USUAL, USUAL_OF_MACHINES
+from services.gateway.events.schema import EventKind, MachineEventKind
+from services.gateway.projections.handlers import handlers_of
 from shared.messages.base import Event
 from shared.messages.catalogue import ALL
 

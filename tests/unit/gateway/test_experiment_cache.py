@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from muster.errors import NotFound
-from services.gateway.api.experiments import ExperimentDetail, ExperimentRequest
-from services.gateway.live.feed import Feed, View
-from services.gateway.operations import experiments
+from services.gateway.experiments.operations import read as experiments
+from services.gateway.experiments.schema import ExperimentDetail, ExperimentRequest
+from services.gateway.platform.events.feed import Feed, View
 from services.gateway.service import experiment_cache
 from shared.clock import SystemClock
 from shared.ids import TenantId

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any, cast
 from uuid import UUID
 
-from services.gateway.live.feed import Feed, Waiter
+from services.gateway.platform.events.feed import Feed, Waiter
 from shared.ids import DEFAULT_TENANT, ExperimentId
 from shared.messages.queue import RequestRanked
 

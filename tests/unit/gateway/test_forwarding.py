@@ -5,7 +5,7 @@ import time
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.core.forwarding import Proxies, Sender, caller_key, sender_of
+from services.gateway.platform.auth.forwarding import Proxies, Sender, caller_key, sender_of
 from services.gateway.settings import GatewaySection
 
 NETWORKS = GatewaySection.model_validate(

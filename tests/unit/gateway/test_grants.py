@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.grants import TENANT, Binding, Grants, Place, add_up, nearest_role
-from services.gateway.core.permissions import ADMIN, OPERATOR, ROLES, SITE, WIDE, Permission
+from services.gateway.platform.auth.grants import TENANT, Binding, Grants, Place, add_up, nearest_role
+from services.gateway.platform.auth.permissions import ADMIN, OPERATOR, ROLES, SITE, WIDE, Permission
 
 READ, WRITE = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 VISION, SPEECH = Place("vision"), Place("speech")

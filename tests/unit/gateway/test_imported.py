@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from muster.importing import plan_import, read_dumps
-from services.gateway.core.imported import hint_of
+from services.gateway.models.imported import hint_of
 from tests.unit.sdk.test_importing import CONFIG, MODEL, version
 
 VERSION: JsonValue = {

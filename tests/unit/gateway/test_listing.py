@@ -9,46 +9,42 @@ import pytest
 from hypothesis import given, strategies as st
 from sqlalchemy.dialects import postgresql
 
-from services.gateway.api.access import ListTokensRequest
-from services.gateway.api.audit import ListAuditRequest
-from services.gateway.api.base import ListRequest, Resource, describe_field
-from services.gateway.api.checkpoints import (
-    ListExperimentCheckpointsRequest,
-    ListTrialCheckpointsRequest,
-)
-from services.gateway.api.cluster import (
+from services.gateway.audit_log.schema import ListAuditRequest
+from services.gateway.checkpoints.schema import ListExperimentCheckpointsRequest, ListTrialCheckpointsRequest
+from services.gateway.cluster.schema import (
     ListInstancesRequest,
     ListQueueRequest,
     ListWorkersRequest,
     QueueEntry,
     Worker,
 )
-from services.gateway.api.experiments import ListExperimentsRequest
-from services.gateway.api.models import ListModelsRequest
-from services.gateway.api.operations import ListOperationsRequest
-from services.gateway.api.people import ListGroupsRequest, ListUsersRequest
-from services.gateway.api.policies import ListTemplatesRequest
-from services.gateway.api.pools import ListLimitsRequest, ListPoolsRequest
-from services.gateway.api.reservations import ListReservationsRequest
-from services.gateway.api.roles import ListRoleBindingsRequest, ListTenantsRequest
-from services.gateway.api.sessions import ListSessionsRequest, ListUserSessionsRequest
-from services.gateway.api.trials import ListRunsRequest, ListTrialsRequest
-from services.gateway.api.versions import ListModelVersionsRequest
-from services.gateway.api.webhooks import ListWebhookDeliveriesRequest, ListWebhooksRequest
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.store import (
-    access,
-    audit,
-    deliveries,
-    experiments,
-    models,
-    people,
-    policies,
-    registry,
-    roles,
-    sign_in,
-    webhooks,
+from services.gateway.experiments import store as experiments
+from services.gateway.experiments.schema import ListExperimentsRequest
+from services.gateway.long_operations.schema import ListOperationsRequest
+from services.gateway.model_versions.schema import ListModelVersionsRequest
+from services.gateway.models import store as models
+from services.gateway.models.schema import ListModelsRequest
+from services.gateway.people import store as people
+from services.gateway.people.schema import ListGroupsRequest, ListUsersRequest
+from services.gateway.platform.audit import store as audit
+from services.gateway.platform.auth import (
+    role_store as roles,
+    session_store as sign_in,
+    token_store as access,
 )
+from services.gateway.platform.schema import ListRequest, Resource, describe_field
+from services.gateway.policies import store as policies
+from services.gateway.policies.schema import ListTemplatesRequest
+from services.gateway.pools.schema import ListLimitsRequest, ListPoolsRequest
+from services.gateway.projections import registry
+from services.gateway.reservations.schema import ListReservationsRequest
+from services.gateway.roles.schema import ListRoleBindingsRequest, ListTenantsRequest
+from services.gateway.sessions.schema import ListSessionsRequest, ListUserSessionsRequest
+from services.gateway.table import OPERATIONS
+from services.gateway.tokens.schema import ListTokensRequest
+from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest
+from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
+from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListWebhooksRequest
 from services.registry.queries.checkpoints import LISTING
 from services.registry.store.checkpoints import LISTED
 from shared.errors import Rejected

@@ -5,11 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
-from services.gateway.api.base import JsonObject, Resource
-from services.gateway.core.masks import FIELDS, keep, read_mask
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rpc.mapper import Mapper
-from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.platform.field_masks import FIELDS, keep, read_mask
+from services.gateway.platform.schema import JsonObject, Resource
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.mapper import Mapper
+from services.gateway.transports.grpc.stubs import muster_pb2
 from shared.errors import Rejected
 
 

@@ -13,17 +13,20 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel, JsonValue
 
 from muster.client.transport import CHANGES_NOTHING
-from services.gateway.api import access, base, experiments, versions
-from services.gateway.core.auditing import Audited
-from services.gateway.core.permissions import Access
-from services.gateway.operations.long import OF_THE_SITE, OUTCOMES
-from services.gateway.operations.operation import Idempotency, Operation, Retirement
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.rest.openapi import render_openapi
-from services.gateway.rpc.mapper import Mapper
-from services.gateway.rpc.proto import collect_schema, render_proto
-from services.gateway.rpc.shapes import shape_of
-from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.experiments import schema as experiments
+from services.gateway.long_operations.operations import OF_THE_SITE, OUTCOMES
+from services.gateway.model_versions import schema as versions
+from services.gateway.platform import schema as base
+from services.gateway.platform.audit.records import Audited
+from services.gateway.platform.auth.permissions import Access
+from services.gateway.platform.operation import Idempotency, Operation, Retirement
+from services.gateway.table import OPERATIONS
+from services.gateway.tokens import schema as access
+from services.gateway.transports.grpc.mapper import Mapper
+from services.gateway.transports.grpc.proto import collect_schema, render_proto
+from services.gateway.transports.grpc.shapes import shape_of
+from services.gateway.transports.grpc.stubs import muster_pb2
+from services.gateway.transports.rest.openapi import render_openapi
 from shared.errors import Rejected
 from tests.support.thorough import examples
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.gateway.core.phases import Attempt, Phase, Told, WaitingUploads, phases_of, waiting_uploads
+from services.gateway.phases.core import Attempt, Phase, Told, WaitingUploads, phases_of, waiting_uploads
 
 BEGAN = datetime(2026, 11, 23, 1, 0, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_place, with_places
+from services.gateway.metrics.places import BEGIN, Place, asked_of, place_of, read_place, with_places
 from shared.errors import Rejected
 from shared.messages.metrics import ReportedPoint
 

@@ -4,7 +4,7 @@ import pytest
 
 from muster.config import ExperimentConfig, load_config
 from muster.errors import Rejected
-from services.gateway.core.policies import Policy, hold
+from services.gateway.policies.core import Policy, hold
 
 HERE, ALL = Policy("vision", {}, 8, 50), Policy(None, {}, 16, 20)
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from services.gateway.front import Front, Inputs
-from services.gateway.live.streams import OpenStreams
-from services.gateway.operations.call import NOBODY, Caller
-from services.gateway.operations.table import OPERATIONS
-from services.gateway.sign_in.authentication import Presented
-from services.gateway.sign_in.refusals import Unauthenticated
+from services.gateway.platform.auth.authentication import Presented
+from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.call import NOBODY, Caller
+from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.table import OPERATIONS
 
 WATCH = next(row for row in OPERATIONS if row.name == "WatchEvents")
 

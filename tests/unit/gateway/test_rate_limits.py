@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
-from services.gateway.core.buckets import Bucket, Rate, take
-from services.gateway.limits.exceeded import LimitExceeded
-from services.gateway.limits.rate_limits import RateLimiter, rate_limit_status
-from services.gateway.operations.operation import RateClass
+from services.gateway.platform.limits.buckets import Bucket, Rate, take
+from services.gateway.platform.limits.exceeded import LimitExceeded
+from services.gateway.platform.limits.rate_limits import RateLimiter, rate_limit_status
+from services.gateway.platform.operation import RateClass
 from shared.ids import TenantId
 from shared.telemetry import metrics
 

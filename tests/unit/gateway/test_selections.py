@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from services.gateway.core.selections import (
+from services.gateway.bulk_actions.selections import (
     LIFE,
     Selection,
     decode_selection,

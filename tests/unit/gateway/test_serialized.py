@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from services.gateway.api.access import Health
-from services.gateway.api.base import Resource
-from services.gateway.api.experiments import ExperimentDetail
-from services.gateway.rpc.serialized import Serialized
+from services.gateway.experiments.schema import ExperimentDetail
+from services.gateway.platform.schema import Resource
+from services.gateway.tokens.schema import Health
+from services.gateway.transports.grpc.serialized import Serialized
 
 
 def experiment(name: str) -> ExperimentDetail:

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.shares import added_up, idle, rented_of, with_shares
+from services.gateway.machine_pools.cost_shares import added_up, idle, rented_of, with_shares
 from shared.ids import PoolName, TenantId
 from shared.messages.machine_pools import Spending
 from shared.messages.usage import Used

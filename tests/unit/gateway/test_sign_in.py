@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.core import tickets
-from services.gateway.core.newcomers import fulfils, groups_of, names_for, verified_email
-from services.gateway.sign_in.file import load_sign_in
-from services.gateway.sign_in.passwords import Passwords, check_password
+from services.gateway.platform.auth.file import load_sign_in
+from services.gateway.platform.auth.passwords import Passwords, check_password
+from services.gateway.sessions import tickets
+from services.gateway.sessions.claims import fulfils, groups_of, names_for, verified_email
 from shared import jwts
 from shared.jwts import Expected, NotValid
 from tests.support.issuer import SigningKey, bad_tokens, unsigned

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.places import BEGIN, Place
-from services.gateway.core.spans import MOST_CHARACTERS, Spans, read_spans
+from services.gateway.metrics.places import BEGIN, Place
+from services.gateway.metrics.spans import MOST_CHARACTERS, Spans, read_spans
 from shared.errors import Rejected
 
 _STEPS = st.lists(

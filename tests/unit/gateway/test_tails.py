@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
-from services.gateway.api.events import Event, EventKind
-from services.gateway.live.feed import Feed, View
-from services.gateway.live.tails import KEPT, Page, Tail, Tails, Told, Waiting
+from services.gateway.events.schema import Event, EventKind
+from services.gateway.platform.events.feed import Feed, View
+from services.gateway.platform.events.tails import KEPT, Page, Tail, Tails, Told, Waiting
 from shared.ids import TenantId
 from tests.support.virtual_time import in_virtual_time
 

@@ -4,8 +4,8 @@ from uuid import UUID, uuid5
 
 from hypothesis import given, strategies as st
 
-from services.gateway.api.usage import UsageKey
-from services.gateway.core.usage import SUMS, by_label
+from services.gateway.usage.core import SUMS, by_label
+from services.gateway.usage.schema import UsageKey
 from shared.ids import ExperimentId
 from shared.messages.usage import Used
 

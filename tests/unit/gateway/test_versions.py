@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from services.gateway.core.versions import newest_of, taken_over
+from services.gateway.projections.versions import newest_of, taken_over
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 

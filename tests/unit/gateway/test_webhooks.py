@@ -9,11 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.addresses import is_named, is_outside, parse_address
-from services.gateway.core.forms import render_body, summary_of
-from services.gateway.core.sealing import NONCE_BYTES, seal, unseal
-from services.gateway.core.signing import render_secret, sign
-from services.gateway.core.webhooks import (
+from services.gateway.platform.addresses import is_named, is_outside, parse_address
+from services.gateway.platform.sealing import NONCE_BYTES, seal, unseal
+from services.gateway.webhooks.bodies import render_body, summary_of
+from services.gateway.webhooks.core import (
     EVENTS,
     Attempt,
     Happening,
@@ -28,6 +27,7 @@ from services.gateway.core.webhooks import (
     read_events,
 )
 from services.gateway.webhooks.posting import check_url
+from services.gateway.webhooks.signing import render_secret, sign
 from shared.errors import Broken, Rejected
 from shared.messages import experiments
 from tests.support.addresses import INSIDE_HOSTS

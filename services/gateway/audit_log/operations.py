@@ -1,0 +1,177 @@
+"""The audit log, read: a tenant's by its auditors and admins, the site's by who keeps the site."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from muster.audit import START, Anchor, Break, check_record, to_line
+from muster.errors import Rejected
+from services.gateway.audit_log.schema import (
+    AuditHead,
+    AuditLine,
+    AuditPage,
+    AuditRecord,
+    AuditVerification,
+    ExportAuditRequest,
+    ListAuditRequest,
+    VerifyAuditRequest,
+)
+from services.gateway.platform.audit import store
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import LOOK, SAFE
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.schema import Empty
+from shared.ids import SITE, TenantId
+
+_BATCH = 500
+_BATCHES = 100
+"""Of one answer to a verification."""
+
+
+async def list_audit(call: Call, request: ListAuditRequest) -> AuditPage:
+    """Lists who did what in the caller's tenant, newest first or as they are sorted; a record appears here within two seconds."""
+    return await _list(call, request, call.tenant)
+
+
+async def list_site_audit(call: Call, request: ListAuditRequest) -> AuditPage:
+    """Lists who did what to the site: its machines, pools, limits and tenants; and refused tokens that nobody has."""
+    return await _list(call, request, SITE)
+
+
+def export_audit(call: Call, request: ExportAuditRequest) -> AsyncIterator[AuditLine]:
+    """Streams the chain of the caller's tenant as lines of JSON, in order and without a gap, up to what is sealed now."""
+    return _export(call, request, call.tenant)
+
+
+def export_site_audit(call: Call, request: ExportAuditRequest) -> AsyncIterator[AuditLine]:
+    """Streams the chain of the site as lines of JSON, in order and without a gap, up to what is sealed now."""
+    return _export(call, request, SITE)
+
+
+async def verify_audit(call: Call, request: VerifyAuditRequest) -> AuditVerification:
+    """Hashes a part of the chain of the caller's tenant anew, and says where it is broken first."""
+    return await _verify(call, request.after, call.tenant)
+
+
+async def verify_site_audit(call: Call, request: VerifyAuditRequest) -> AuditVerification:
+    """Hashes a part of the chain of the site anew, and says where it is broken first."""
+    return await _verify(call, request.after, SITE)
+
+
+async def get_audit_head(call: Call, request: Empty) -> AuditHead:
+    """Shows how far the chain of the caller's tenant reaches, to be kept elsewhere."""
+    return await _head(call, call.tenant)
+
+
+async def get_site_audit_head(call: Call, request: Empty) -> AuditHead:
+    """Shows how far the chain of the site reaches, to be kept elsewhere."""
+    return await _head(call, SITE)
+
+
+async def _list(call: Call, request: ListAuditRequest, whose: TenantId) -> AuditPage:
+    wanted = read_wanted(call, request)
+    given = request.model_dump(
+        mode="json", include={"actor", "operation", "entity", "outcome"}, exclude_none=True
+    )
+    since, until = _aware(request.since), _aware(request.until)
+    async with call.doors.database.read(whose) as connection:
+        found = await store.load_records(connection, whose, given, since, until, wanted)
+    return AuditPage(
+        items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def _export(call: Call, request: ExportAuditRequest, whose: TenantId) -> AsyncIterator[AuditLine]:
+    after = max(request.after, _sequence(call.last_event_id))
+    async with call.doors.database.read(whose) as connection:
+        last = (await store.load_head(connection, whose)).sequence
+        if request.since is not None or request.until is not None:
+            bounds = await store.load_bounds(connection, whose, _aware(request.since), _aware(request.until))
+            after, last = max(after, bounds[0] - 1), min(last, bounds[1])
+        previous = await store.load_hash(connection, whose, after) if after else START
+    while after < last:
+        async with call.doors.database.read(whose) as connection:
+            rows = await store.load_texts(connection, whose, after, last, _BATCH)
+        for row in rows:
+            yield AuditLine(line=to_line(row.text, previous or START, row.hash), cursor=str(row.sequence))
+            previous = row.hash
+        # What is missing is for whoever verifies the file to find.
+        after = rows[-1].sequence if rows else last
+
+
+async def _verify(call: Call, after: int, whose: TenantId) -> AuditVerification:
+    async with call.doors.database.read(whose) as connection:
+        follows = await store.load_hash(connection, whose, after) if after else START
+    if follows is None:
+        return AuditVerification(
+            sequence=0, complete=True, broken_at=after, broken_by="there is no such record"
+        )
+    anchor = Anchor(after, follows)
+    for _ in range(_BATCHES):
+        async with call.doors.database.read(whose) as connection:
+            rows = await store.load_texts(connection, whose, anchor.sequence, None, _BATCH)
+        anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(whose))
+        if broken is not None or len(rows) < _BATCH:
+            return _verified(follows, anchor, True, broken)
+    return _verified(follows, anchor, False, None)
+
+
+async def _head(call: Call, whose: TenantId) -> AuditHead:
+    async with call.doors.database.read(whose) as connection:
+        head = await store.load_head(connection, whose)
+    return AuditHead(tenant=whose, sequence=head.sequence, hash=head.hash.hex())
+
+
+def _check(anchor: Anchor, rows: Sequence[Any], whose: str) -> tuple[Anchor, Break | None]:
+    """The last whole record, and what breaks the chain behind it."""
+    for row in rows:
+        found = check_record(anchor, row.text, row.hash, whose)
+        if isinstance(found, Break):
+            return anchor, found
+        anchor = found
+    return anchor, None
+
+
+def _verified(follows: bytes, anchor: Anchor, complete: bool, broken: Break | None) -> AuditVerification:
+    return AuditVerification(
+        follows=follows.hex(),
+        sequence=anchor.sequence,
+        hash=anchor.hash.hex(),
+        complete=complete,
+        broken_at=broken.sequence if broken else None,
+        broken_by=broken.what if broken else None,
+    )
+
+
+def _sequence(cursor: str | None) -> int:
+    """Raises Rejected for what is no id of a line."""
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal() or len(cursor) > 18:
+        raise Rejected("cursor_invalid", "this is not the id of a line of the audit log", "Last-Event-ID")
+    return int(cursor)
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+
+
+def _render(row: Any) -> AuditRecord:
+    return AuditRecord.model_validate(row.record | {"sequence": row.sequence, "hash": row.hash.hex()})
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListAudit", "GET", "/v1/audit", ListAuditRequest, AuditPage, Permission.AUDIT_READ, SAFE, list_audit),
+    Operation("ExportAudit", "GET", "/v1/audit/export", ExportAuditRequest, AuditLine, Permission.AUDIT_READ, SAFE, export_audit, stream="server", audited=LOOK),
+    Operation("VerifyAudit", "GET", "/v1/audit/verification", VerifyAuditRequest, AuditVerification, Permission.AUDIT_READ, SAFE, verify_audit),
+    Operation("GetAuditHead", "GET", "/v1/audit/head", Empty, AuditHead, Permission.AUDIT_READ, SAFE, get_audit_head),
+    Operation("ListSiteAudit", "GET", "/v1/site/audit", ListAuditRequest, AuditPage, Permission.SITE_AUDIT, SAFE, list_site_audit),
+    Operation("ExportSiteAudit", "GET", "/v1/site/audit/export", ExportAuditRequest, AuditLine, Permission.SITE_AUDIT, SAFE, export_site_audit, stream="server", audited=LOOK),
+    Operation("VerifySiteAudit", "GET", "/v1/site/audit/verification", VerifyAuditRequest, AuditVerification, Permission.SITE_AUDIT, SAFE, verify_site_audit),
+    Operation("GetSiteAuditHead", "GET", "/v1/site/audit/head", Empty, AuditHead, Permission.SITE_AUDIT, SAFE, get_site_audit_head),
+)
+# fmt: on

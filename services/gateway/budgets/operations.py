@@ -1,0 +1,115 @@
+"""Budgets: of a tenant said by who keeps the site, of a workspace by who manages its tenant; the scheduler's to keep to (decision 0139)."""
+
+from collections.abc import Iterable
+
+from services.gateway.budgets.schema import (
+    MonthlyBudget,
+    MonthlyBudgets,
+    SetTenantBudgetRequest,
+    SetWorkspaceBudgetRequest,
+    WhenSpent,
+)
+from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
+from services.gateway.platform.schema import Empty
+from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from shared.ids import SITE, TenantId
+from shared.messages.budgets import Budget, BudgetState, GetBudgets, SetBudget
+
+
+async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
+    """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own."""
+    if call.caller.keeps_site:
+        return await _list_of_site(call)
+    found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.query_timeout_s)
+    grants = call.caller.grants
+    seen = (
+        one for one in found.budgets if grants.holds(Permission.CLUSTER_READ, Place(one.budget.workspace))
+    )
+    return MonthlyBudgets(items=[_render(one, call.caller.tenant_name) for one in seen])
+
+
+async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> MonthlyBudget:
+    """Says what a tenant may spend in a month, from this one on."""
+    tenant, name = await named_tenant(call, request.tenant)
+    call.concerns(tenant)
+    before = await call.ask_if_available(GetBudgets(), tenant)
+    stood = _one(before.budgets, None, name) if before else None
+    _note(call, request, stood, f"budget/{name}")
+    await call.record()
+    budget = _budget(request, None)
+    found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.query_timeout_s)
+    return _one(found.budgets, None, name)
+
+
+async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
+    """Says what a workspace of the caller's tenant may spend in a month, from this one on."""
+    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    before = await call.ask_if_available(GetBudgets())
+    stood = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
+    _note(call, request, stood, f"budget/{request.workspace}")
+    found = await call.ask_for_change(SetBudget(budget=_budget(request, request.workspace)))
+    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    one = _one(found.budgets, request.workspace, call.caller.tenant_name)
+    return one.model_copy(update={"warnings": warnings})
+
+
+async def _list_of_site(call: Call) -> MonthlyBudgets:
+    found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.query_timeout_s)
+    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT)
+    shown = [
+        one for one in found.budgets if one.budget.workspace is None or (own and one.tenant == call.tenant)
+    ]
+    async with call.doors.database.system() as connection:
+        names = await access.load_tenant_names(connection, {TenantId(one.tenant) for one in shown})
+    return MonthlyBudgets(items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in shown])
+
+
+def _note(
+    call: Call,
+    request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest,
+    stood: MonthlyBudget | None,
+    entity: str,
+) -> None:
+    """What the audit log shows; a budget that there was not has no amount."""
+    call.note(
+        before=stood if stood is not None and stood.per_month is not None else None,
+        after=request.model_dump(mode="json"),
+        entity=entity,
+    )
+
+
+def _budget(request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest, workspace: str | None) -> Budget:
+    preempts = request.when_spent is WhenSpent.PREEMPT
+    return Budget(workspace=workspace, per_month=request.per_month, preempts=preempts)
+
+
+def _one(states: Iterable[BudgetState], workspace: str | None, tenant: str) -> MonthlyBudget:
+    """The state of that one; where there is none any more, that."""
+    found = next((one for one in states if one.budget.workspace == workspace), None)
+    return MonthlyBudget(tenant=tenant, workspace=workspace) if found is None else _render(found, tenant)
+
+
+def _render(state: BudgetState, tenant: str) -> MonthlyBudget:
+    budget = state.budget
+    return MonthlyBudget(
+        tenant=tenant,
+        workspace=budget.workspace,
+        per_month=budget.per_month,
+        when_spent=WhenSpent.PREEMPT if budget.preempts else WhenSpent.HOLD,
+        spent=round(state.spent, 6),
+        since=state.since,
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListBudgets", "GET", "/v1/budgets", Empty, MonthlyBudgets, CLUSTER, SAFE, list_budgets, waits=True),
+    Operation("SetTenantBudget", "PUT", "/v1/budgets/tenant", SetTenantBudgetRequest, MonthlyBudget, MANAGE, NATURAL, set_tenant_budget, waits=True),
+    Operation("SetWorkspaceBudget", "PUT", "/v1/budgets/workspace", SetWorkspaceBudgetRequest, MonthlyBudget, POLICY, NATURAL, set_workspace_budget, waits=True),
+)
+# fmt: on

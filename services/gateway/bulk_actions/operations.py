@@ -1,0 +1,179 @@
+"""Actions on many experiments: named ones, or those that a filter met when its count was looked at."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, Rejected
+from services.gateway.bulk_actions.schema import (
+    MOST_AT_ONCE,
+    ActOnExperimentsRequest,
+    BulkItem,
+    BulkOutcome,
+    ExperimentSelection,
+    PreviewExperimentsRequest,
+)
+from services.gateway.bulk_actions.selections import (
+    LIFE,
+    PLACE,
+    Selection,
+    decode_selection,
+    digest_of,
+    encode_selection,
+)
+from services.gateway.experiments import store
+from services.gateway.experiments.find import experiment_in
+from services.gateway.experiments.operations.lifecycle import ACTIONS, Action
+from services.gateway.experiments.render import render_experiment
+from services.gateway.health.operations import waiting_for_bus
+from services.gateway.long_operations.schema import OperationState
+from services.gateway.platform import ordered
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import wait_for
+from services.gateway.platform.deferring import orderer_of
+from services.gateway.platform.events.store import load_refusals
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, SAFE, WRITE_EXPERIMENT
+from shared.ids import new_id
+
+SAMPLE = 10
+
+
+async def preview_experiments(call: Call, request: PreviewExperimentsRequest) -> ExperimentSelection:
+    """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on."""
+    expires_at = (call.doors.clock.now() + LIFE).replace(microsecond=0)
+    async with call.read() as connection:
+        ids = await _load_met(connection, request.filter, request.archived)
+        rows = await store.load_by_ids(connection, ids[:SAMPLE])
+    word = None
+    if 0 < len(ids) <= MOST_AT_ONCE:
+        found = Selection(request.filter, request.archived, len(ids), digest_of(ids), expires_at)
+        word = encode_selection(call.doors.keys.cursor, _scope(call), found)
+    shown = sorted(rows, key=lambda row: row.number, reverse=True)
+    return ExperimentSelection(
+        count=len(ids),
+        sample=[render_experiment(row) for row in shown],
+        selection=word,
+        expires_at=expires_at,
+    )
+
+
+async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> BulkOutcome:
+    """Does one thing with many experiments, and tells of each what came of it."""
+    name = f"{request.action.capitalize()}Experiment"
+    action = ACTIONS[name]
+    async with call.read() as connection:
+        rows = await _chosen(call, connection, request)
+    items: dict[UUID, BulkItem] = {}
+    pending: dict[UUID, tuple[UUID, int]] = {}
+    for row in rows:
+        items[row.id] = _judged(row, action)
+        if items[row.id].state is OperationState.RUNNING:
+            pending[row.id] = new_id(call.doors.clock), row.version
+    call.note(
+        before={str(row.number): row.state for row in rows}, entity=f"{len(rows)} experiments", code=name
+    )
+    async with call.transaction() as unit:
+        for experiment, (operation, _) in pending.items():
+            unit.emit(action.order(operation, experiment))
+
+    async def look(connection: AsyncConnection) -> bool | None:
+        await _settle(connection, action, items, pending)
+        return None if pending else True
+
+    if pending and await wait_for(call, new_id(call.doors.clock), look) is None:
+        await _remember(call, name, pending)
+        told = {"message": waiting_for_bus(call)}
+        for experiment, (operation, _) in pending.items():
+            items[experiment] = items[experiment].model_copy(update={"operation": operation, **told})
+    return BulkOutcome(items=sorted(items.values(), key=lambda item: item.number))
+
+
+async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperimentsRequest) -> Sequence[Any]:
+    """Raises NotFound where one that is named is not there, and Conflict where a filter meets others by now."""
+    if bool(request.experiments) == (request.selection is not None):
+        raise Rejected("invalid_request", "give either experiments or a selection", "experiments")
+    if request.selection is None:
+        rows = [await experiment_in(connection, reference) for reference in request.experiments]
+        return list({row.id: row for row in rows}.values())
+    found = decode_selection(call.doors.keys.cursor, _scope(call), request.selection, call.doors.clock.now())
+    ids = await _load_met(connection, found.filter, found.archived)
+    if digest_of(ids) != found.digest:
+        raise Conflict(
+            "selection_changed",
+            f"the filter met {found.count} experiments when you looked and meets {len(ids)} now"
+            + (", not all the same" if len(ids) == found.count else ""),
+            PLACE,
+            "look again, and act on what you see",
+        )
+    return await store.load_by_ids(connection, ids)
+
+
+async def _load_met(connection: AsyncConnection, filter_: str, archived: bool) -> Sequence[UUID]:
+    met, _ = PreviewExperimentsRequest.listing.read(filter_, "")
+    return await store.load_met(connection, met, archived)
+
+
+def _judged(row: Any, action: Action) -> BulkItem:
+    """What is known of an experiment before it is told anything."""
+    told: dict[str, Any] = {"experiment": row.id, "number": row.number}
+    if action.while_going is not None and row.final:
+        ended = f"it has ended ({row.state}) and cannot be {action.while_going}"
+        return BulkItem(**told, state=OperationState.REFUSED, code="experiment_ended", message=ended)
+    if action.reached(row, row.version):
+        return BulkItem(**told, state=OperationState.DONE)
+    if row.version == 0:
+        new = "the searcher has not taken it up yet: try again"
+        return BulkItem(**told, state=OperationState.REFUSED, code="still_working", message=new)
+    return BulkItem(**told, state=OperationState.RUNNING)
+
+
+async def _settle(
+    connection: AsyncConnection,
+    action: Action,
+    items: dict[UUID, BulkItem],
+    pending: dict[UUID, tuple[UUID, int]],
+) -> None:
+    """Takes out of what is pending whatever has worked or was refused by now."""
+    refusals = await load_refusals(connection, [operation for operation, _ in pending.values()])
+    for row in await store.load_by_ids(connection, list(pending)):
+        operation, before = pending[row.id]
+        if (refusal := refusals.get(operation)) is not None:
+            told = {"state": OperationState.REFUSED, "code": refusal.code, "message": refusal.message}
+        elif action.reached(row, before):
+            told = {"state": OperationState.DONE}
+        else:
+            continue
+        items[row.id] = items[row.id].model_copy(update=told)
+        del pending[row.id]
+
+
+async def _remember(call: Call, name: str, pending: dict[UUID, tuple[UUID, int]]) -> None:
+    async with call.transaction() as unit:
+        for experiment, (operation, before) in pending.items():
+            values = {
+                "tenant": call.tenant,
+                "id": operation,
+                "operation": name,
+                "orderer": orderer_of(call),
+                "entity": experiment,
+                "version": before,
+                "position": 0,
+                "created_at": unit.now,
+                "wanted": None,
+            }
+            await ordered.insert_ordered(unit.connection, values)
+
+
+def _scope(call: Call) -> str:
+    return f"{call.tenant}:selection:{orderer_of(call)}"
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("PreviewExperiments", "GET", "/v1/bulk/experiments", PreviewExperimentsRequest, ExperimentSelection, WRITE_EXPERIMENT, SAFE, preview_experiments),
+    Operation("ActOnExperiments", "POST", "/v1/bulk/experiments", ActOnExperimentsRequest, BulkOutcome, WRITE_EXPERIMENT, NATURAL, act_on_experiments, waits=True),
+)
+# fmt: on

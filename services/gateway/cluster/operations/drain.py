@@ -1,0 +1,167 @@
+"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `cluster`, which shows them.
+
+Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
+"""
+
+from collections.abc import Callable, Sequence
+
+from pydantic import BaseModel
+
+from muster.errors import NotFound
+from services.gateway.cluster.operations.read import load_cluster, load_worker
+from services.gateway.cluster.render import render_worker
+from services.gateway.cluster.schema import (
+    DrainWorkerRequest,
+    DrainWorkersRequest,
+    SlotRequest,
+    Worker,
+    WorkerPage,
+    WorkerRequest,
+    WorkersRequest,
+)
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import wait_for
+from services.gateway.platform.deferring import deferred, unless_silent
+from services.gateway.platform.schema import Resource
+from shared.ids import SITE, new_id
+from shared.messages.pools import ClusterView
+from shared.messages.workers import DisableSlot, DrainWorker, WorkerView
+
+
+class Drained(BaseModel):
+    """Workers that are to take no more work, or work again."""
+
+    workers: list[str]
+    undo: bool
+
+    def among(self, view: ClusterView) -> WorkerPage:
+        """The workers as they are."""
+        found = sorted(
+            (one for one in view.workers if one.worker in self.workers), key=lambda one: one.worker
+        )
+        return WorkerPage(items=[render_worker(worker) for worker in found])
+
+    def seen_in(self, view: ClusterView) -> WorkerPage | None:
+        """The workers once all are so; None before."""
+        found = self.among(view)
+        is_done = all(one.state == "lost" or (one.state == "draining") != self.undo for one in found.items)
+        return found if is_done and len(found.items) == len(self.workers) else None
+
+
+class Switched(BaseModel):
+    """A slot that is to take no more work, or work again."""
+
+    worker: str
+    slot: int
+    undo: bool
+
+    def seen_in(self, view: ClusterView) -> Worker | None:
+        """Its worker once it is so; None before."""
+        now = next((one for one in view.workers if one.worker == self.worker), None)
+        is_done = now is not None and (self.slot in now.disabled_slots) != self.undo
+        return render_worker(now) if now is not None and is_done else None
+
+
+async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
+    """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere."""
+    worker = await load_worker(call, request.worker)
+    return _only(await _drain(call, [worker], request.reclaim, undo=False, show=_only))
+
+
+async def undrain_worker(call: Call, request: WorkerRequest) -> Worker:
+    """Gives a worker work again."""
+    worker = await load_worker(call, request.worker)
+    return _only(await _drain(call, [worker], reclaim=False, undo=True, show=_only))
+
+
+async def drain_workers(call: Call, request: DrainWorkersRequest) -> WorkerPage:
+    """Gives all workers with these labels no more work. One that joins later, labelled so, takes work."""
+    return await _drain(call, await _labelled(call, request), request.reclaim, undo=False)
+
+
+async def undrain_workers(call: Call, request: WorkersRequest) -> WorkerPage:
+    """Gives all workers with these labels work again."""
+    return await _drain(call, await _labelled(call, request), reclaim=False, undo=True)
+
+
+async def disable_slot(call: Call, request: SlotRequest) -> Worker:
+    """Gives one slot no more work; what runs there ends by itself."""
+    return await _disable(call, request, undo=False)
+
+
+async def enable_slot(call: Call, request: SlotRequest) -> Worker:
+    """Gives a slot work again."""
+    return await _disable(call, request, undo=True)
+
+
+async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
+    before = await load_worker(call, request.worker)
+    if request.slot not in (*before.slot_ids, *before.disabled_slots):
+        has = ", ".join(map(str, before.slot_ids))
+        raise NotFound(f"slot {request.slot} of worker {before.worker}", f"it has {has or 'none'}")
+    operation = new_id(call.doors.clock)
+    call.note(before=render_worker(before))
+    command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
+    async with call.site_transaction() as unit:
+        unit.emit(command, tenant=SITE)
+    wanted = Switched(worker=before.worker, slot=request.slot, undo=undo)
+
+    async def ask() -> Worker | None:
+        return wanted.seen_in(await load_cluster(call))
+
+    found = await wait_for(call, operation, ask=ask, sent_for=SITE)
+    if found is None:
+        now = await unless_silent(load_worker(call, request.worker))
+        present = render_worker(now) if now is not None else None
+        raise await deferred(call, operation, present=present, wanted=wanted)
+    return found
+
+
+async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:
+    """Raises NotFound: no worker has these labels."""
+    view = await load_cluster(call)
+    found = [
+        worker
+        for worker in sorted(view.workers, key=lambda one: one.worker)
+        if request.pool in (None, worker.pool) and request.labels.items() <= worker.labels.items()
+    ]
+    if not found:
+        words = ", ".join(f"{key}={value}" for key, value in request.labels.items())
+        raise NotFound(
+            f"a worker with {words}", "`muster worker list` shows what the workers are labelled with"
+        )
+    return found
+
+
+async def _drain(
+    call: Call,
+    workers: Sequence[WorkerView],
+    reclaim: bool,
+    undo: bool,
+    show: Callable[[WorkerPage], Resource] = lambda page: page,
+) -> WorkerPage:
+    """The workers once all commands have worked. Raises StillWorking, with what is to be shown of them, where that takes longer."""
+    wanted = Drained(workers=[worker.worker for worker in workers], undo=undo)
+    commands = [
+        DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)
+        for worker in workers
+    ]
+    before = WorkerPage(items=[render_worker(worker) for worker in workers])
+    call.note(before=show(before))
+    async with call.site_transaction() as unit:
+        unit.emit(*commands, tenant=SITE)
+
+    async def ask() -> WorkerPage | None:
+        return wanted.seen_in(await load_cluster(call))
+
+    operation = commands[0].operation_id
+    found = await wait_for(call, operation, ask=ask, sent_for=SITE)
+    if found is None:
+        view = await unless_silent(load_cluster(call))
+        present = show(wanted.among(view)) if view is not None else None
+        raise await deferred(call, operation, present=present, wanted=wanted)
+    return found
+
+
+def _only(page: WorkerPage) -> Worker:
+    return page.items[0]

@@ -1,0 +1,92 @@
+"""Workers, instances and the queue: read. Neighbour: `draining`."""
+
+from collections.abc import Sequence
+
+from muster.errors import NotFound
+from services.gateway.cluster.render import render_instance, render_queue_entry, render_worker
+from services.gateway.cluster.schema import (
+    InstancePage,
+    ListInstancesRequest,
+    ListQueueRequest,
+    ListWorkersRequest,
+    QueuePage,
+    Worker,
+    WorkerPage,
+    WorkerRequest,
+)
+from services.gateway.experiments import store as experiments
+from services.gateway.platform.call import Call
+from services.gateway.platform.paging import choose_page, make_cursor, next_cursor, read_wanted
+from services.gateway.projections import registry
+from shared.ids import PoolName
+from shared.messages.pools import ClusterView, GetCluster
+from shared.messages.queue import GetQueue, QueueEntry
+from shared.messages.workers import WorkerView
+
+
+async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
+    """Lists the workers by id, or as they are sorted."""
+    wanted = read_wanted(call, request)
+    view = await load_cluster(call)
+    found = [render_worker(worker) for worker in view.workers if request.pool in (None, worker.pool)]
+    items, cursor = choose_page(call, request, wanted, found)
+    return WorkerPage(items=items, next_cursor=cursor)
+
+
+async def get_worker(call: Call, request: WorkerRequest) -> Worker:
+    """Shows one worker."""
+    return render_worker(await load_worker(call, request.worker))
+
+
+async def list_instances(call: Call, request: ListInstancesRequest) -> InstancePage:
+    """Lists the machines that were rented or started, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
+    async with call.doors.database.system() as connection:
+        found = await registry.load_instances(connection, wanted)
+    now = call.doors.clock.now()
+    return InstancePage(
+        items=[render_instance(row, now) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
+    )
+
+
+async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
+    """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted."""
+    # Read here too, so that what is wrong is told with its place; the scheduler chooses by the texts.
+    position = read_wanted(call, request).after
+    question = GetQueue(
+        pool=PoolName(request.pool) if request.pool else None,
+        after=str(position[0]) if position else None,
+        limit=request.limit,
+        filter=request.filter,
+        sort=request.sort,
+        starts=request.starts,
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return QueuePage(
+        items=[render_queue_entry(entry) for entry in await _visible(call, page.entries)],
+        next_cursor=make_cursor(call, request, [page.next]) if page.next else None,
+    )
+
+
+async def _visible(call: Call, entries: Sequence[QueueEntry]) -> Sequence[QueueEntry]:
+    """Those of experiments that the caller may see: a page may hold fewer than it has room for."""
+    if call.sees_all_experiments:
+        return entries
+    async with call.read() as connection:
+        known = await experiments.load_names(connection, {entry.experiment_id for entry in entries})
+    return [entry for entry in entries if entry.experiment_id in known]
+
+
+async def load_worker(call: Call, name: str) -> WorkerView:
+    """Raises NotFound."""
+    view = await load_cluster(call)
+    for worker in view.workers:
+        if worker.worker == name:
+            return worker
+    raise NotFound(f"worker {name}", "`muster worker list` shows those there are")
+
+
+async def load_cluster(call: Call) -> ClusterView:
+    """What the scheduler says of pools and workers now."""
+    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)

@@ -1,0 +1,107 @@
+"""From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
+
+from datetime import datetime
+
+from services.gateway.cluster import schema as cluster
+from services.gateway.machine_pools.schema import Purchase
+from services.gateway.pools import schema as pools
+from services.gateway.trials.render import Row, part_of
+from shared.messages import instances as instance_messages
+from shared.messages.pools import PoolView
+from shared.messages.queue import ExpectedStart, Explanation, QueueEntry
+from shared.messages.workers import WorkerView
+
+
+def render_worker(view: WorkerView) -> cluster.Worker:
+    return cluster.Worker(
+        id=view.worker,
+        pool=view.pool,
+        state=view.state,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        slot_kind=view.slot_kind,
+        isolated_user=view.isolated_user,
+        last_heard=view.last_heard,
+        labels=view.labels,
+        disabled_slots=list(view.disabled_slots),
+        trouble=view.trouble,
+    )
+
+
+def render_pool(view: PoolView) -> pools.Pool:
+    return pools.Pool(
+        name=view.pool,
+        slot_kind=view.slot_kind,
+        workers=view.workers,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        waiting_slots=view.waiting_slots,
+        preemption=view.preemption,
+        exclusive=view.exclusive,
+        max_slots=view.max_slots,
+        rules=pools.PoolRules.model_validate(view.rules.model_dump()),
+    )
+
+
+def render_instance(row: Row, now: datetime) -> cluster.InstanceRecord:
+    """As it was last told; its cost is reckoned up to `now`, or to its end."""
+    changed = instance_messages.InstanceChanged.model_validate(row.changed)
+    return cluster.InstanceRecord(
+        id=changed.instance_id,
+        pool=changed.pool,
+        worker=changed.worker,
+        driver=changed.driver,
+        state=changed.state,
+        slots=changed.slots,
+        reason=changed.reason,
+        price_per_hour=changed.price_per_hour,
+        launched_at=changed.launched_at,
+        ended_at=changed.ended_at,
+        kind=changed.machine_kind,
+        zone=changed.zone,
+        purchase=Purchase(changed.purchase),
+        since=changed.since,
+        cost=_cost_of(changed, now),
+    )
+
+
+def _cost_of(one: instance_messages.InstanceChanged, now: datetime) -> float:
+    """As the ledger counts; a machine that was never launched costs nothing, and one whose launch is told by a clock ahead of ours not less."""
+    if one.launched_at is None:
+        return 0.0
+    stood = (one.ended_at or now) - one.launched_at
+    return max(0.0, stood.total_seconds()) / 3600.0 * one.price_per_hour
+
+
+def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
+    return cluster.QueueEntry(
+        trial=entry.trial_id,
+        trial_number=entry.trial_number,
+        experiment=entry.experiment_id,
+        experiment_number=entry.experiment_number,
+        pool=entry.pool,
+        priority=entry.priority,
+        slots=entry.slots,
+        min_slots=entry.min_slots,
+        max_slots=entry.max_slots,
+        slot_part=part_of(entry.part),
+        state=entry.state,
+        position=entry.position,
+        code=entry.code,
+        reason=entry.reason,
+        since=entry.since,
+        held=[cluster.HeldSlots(worker=one.worker, slots=list(one.slots)) for one in entry.held],
+        expected_start=_shown(entry.expected_start),
+    )
+
+
+def _shown(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
+    return cluster.ExpectedStart.model_validate(start.model_dump()) if start else None
+
+
+def render_explanation(told: Explanation) -> cluster.Explanation:
+    """The parts have the same fields on both sides."""
+    holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in told.holders]
+    return cluster.Explanation.model_validate(
+        {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"}), "holders": holders}
+    )

@@ -1,0 +1,191 @@
+"""Code snapshots: streamed to disk, hashed and inspected, then put into the store through a URL that the registry signed; and what stands in them.
+
+The gateway holds no credential of the store.
+"""
+
+import asyncio
+import errno
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import aiohttp
+
+from muster.archive import inspect
+from muster.errors import NotFound, Rejected, Transient
+from services.gateway.code.schema import (
+    Code,
+    CodeFile,
+    CodeFileRequest,
+    CodeFileText,
+    CodeRequest,
+    ExperimentCode,
+    PutCodeRequest,
+)
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.schema import ExperimentRequest
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
+from services.gateway.projections import registry
+from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
+
+_CHUNK_BYTES = 256 * 1024
+_INLINE_BYTES = 64 * 1024
+_PATIENCE = 3
+"""An archive that is read back whole takes longer than other questions."""
+
+
+async def put_code(call: Call, request: PutCodeRequest) -> Code:
+    """Stores a code archive under its SHA-256; putting it again changes nothing."""
+    if call.body is None:
+        raise Rejected("invalid_request", "the archive is missing", "body")
+    with _spool(call.doors.uploads) as spooled:
+        size = await _receive(call.body, spooled, request.sha256, call.doors.max_code_bytes)
+        spooled.seek(0)
+        if size > _INLINE_BYTES:
+            contents = await asyncio.to_thread(inspect, spooled)
+        else:
+            contents = inspect(spooled)
+        await _store(call, request.sha256, size, spooled)
+    async with call.transaction() as unit:
+        await registry.save_code(unit.connection, call.tenant, request.sha256, size, contents.files, unit.now)
+    return Code(sha256=request.sha256, size_bytes=size)
+
+
+async def get_code(call: Call, request: CodeRequest) -> Code:
+    """Says whether a code archive is stored, so that it need not be sent again."""
+    async with call.read() as connection:
+        row = await registry.load_code(connection, request.sha256)
+    if row is None or row.files is None:
+        # Sent once more, code of before has the paths of its files kept.
+        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+    question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if not target.known:
+        async with call.transaction() as unit:
+            await registry.forget_code(unit.connection, request.sha256)
+        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+    return Code(sha256=request.sha256, size_bytes=row.size_bytes)
+
+
+async def get_experiment_code(call: Call, request: ExperimentRequest) -> ExperimentCode:
+    """Lists the files of an experiment's code with sizes and hashes."""
+    sha256 = await _code_of(call, request.experiment)
+    files: list[CodeFile] = []
+    first: int | None = 0
+    while first is not None:
+        question = GetCodeFiles(sha256=sha256, first=first)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+        files += map(_render, page.files)
+        first = page.next
+    unpacked_bytes = sum(file.size_bytes for file in files)
+    return ExperimentCode(
+        sha256=sha256, size_bytes=page.size_bytes, unpacked_bytes=unpacked_bytes, files=files
+    )
+
+
+async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> CodeFileText:
+    """Shows one text file of an experiment's code."""
+    question = GetCodeText(sha256=await _code_of(call, request.experiment), path=request.path)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+    file = found.file
+    return CodeFileText(
+        path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, text=found.text, is_cut=found.is_cut
+    )
+
+
+async def _code_of(call: Call, experiment: str) -> str:
+    row = await find_experiment(call, experiment)
+    if row.code_sha256 is None:
+        raise NotFound(f"code of experiment {row.number}", "it runs without code of its own")
+    return str(row.code_sha256)
+
+
+def _render(file: FileEntry) -> CodeFile:
+    return CodeFile(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)
+
+
+@contextmanager
+def _spool(directory: Path) -> Iterator[IO[bytes]]:
+    """A file without a name: it is gone with the process, whatever happens.
+
+    The disk is met around the whole of it: what is still buffered is written at a seek, and once more at the close.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=directory) as spooled:
+            yield spooled
+    except ConnectionError:
+        raise
+    except OSError as error:
+        raise _disk(error) from error
+
+
+async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, limit: int) -> int:
+    digest, size = hashlib.sha256(), 0
+    async for chunk in body:
+        size += len(chunk)
+        if size > limit:
+            raise Rejected(
+                "code_too_large",
+                f"the archive is larger than {limit // (1024 * 1024)} MiB",
+                "body",
+                "name data and results in .musterignore",
+            )
+        digest.update(chunk)
+        spooled.write(chunk)
+    if digest.hexdigest() != sha256:
+        raise Rejected(
+            "hash_mismatch",
+            f"the body's SHA-256 is {digest.hexdigest()}, not the one in the path",
+            "sha256",
+            "was the body cut short or changed on its way?",
+        )
+    return size
+
+
+async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None:
+    question = GetUploadUrl(sha256=sha256, size_bytes=size, takes_headers=True)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if target.known or target.url is None:
+        return
+    spooled.seek(0)
+    try:
+        headers = {"Content-Length": str(size), "Content-Type": "application/gzip", **target.headers}
+        async with call.doors.http.put(target.url, data=_chunks(spooled), headers=headers) as response:
+            if response.status >= 300:
+                raise Transient(f"the object store refused the archive (HTTP {response.status})")
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
+    confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
+    await call.doors.bus.ask(confirm, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+
+
+async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:
+    while chunk := spooled.read(_CHUNK_BYTES):
+        yield chunk
+
+
+def _disk(error: OSError) -> Transient:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text = "the gateway's disk is full and nothing was stored; free some space there, then send the archive again"
+        return Transient(text, retry_after_s=30, code="disk_full")
+    return Transient(
+        f"the gateway cannot keep the archive on its disk while it is checked: {error.strerror or error}",
+        retry_after_s=30,
+        code="spool_failed",
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("PutCode", "PUT", "/v1/code/{sha256}", PutCodeRequest, Code, Permission.CODE_WRITE, NATURAL, put_code, stream="upload"),
+    Operation("GetCode", "GET", "/v1/code/{sha256}", CodeRequest, Code, Permission.CODE_WRITE, SAFE, get_code, waits=True),
+    Operation("GetExperimentCode", "GET", "/v1/experiments/{experiment}/code", ExperimentRequest, ExperimentCode, READ_EXPERIMENT, SAFE, get_experiment_code, waits=True),
+    Operation("GetExperimentCodeFile", "GET", "/v1/experiments/{experiment}/code/file", CodeFileRequest, CodeFileText, READ_EXPERIMENT, SAFE, get_experiment_code_file, waits=True),
+)
+# fmt: on

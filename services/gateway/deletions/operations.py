@@ -1,0 +1,160 @@
+"""Deleting experiments, workspaces and tenants: ordered here, carried out by `deletions` and by every owner."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound
+from services.gateway.deletions import store
+from services.gateway.deletions.core import DELETION, Stage
+from services.gateway.deletions.runner import begun, happened
+from services.gateway.deletions.schema import (
+    DeleteExperimentRequest,
+    DeleteTenantRequest,
+    DeleteWorkspaceRequest,
+    Deletion,
+)
+from services.gateway.experiments.find import experiment_in
+from services.gateway.experiments.render import render_experiment
+from services.gateway.long_operations.schema import OperationState
+from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import wait_for
+from services.gateway.platform.deferring import deferred
+from services.gateway.platform.events import store as events
+from services.gateway.platform.events.telling import tell
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, POLICY, WRITE_EXPERIMENT
+from services.gateway.roles.schema import Tenant
+from shared.bus import Unit
+from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
+
+_SHOWN = 5
+
+
+async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Deletion:
+    """Deletes an experiment with all that came of it, everywhere; what trains is ended first."""
+    async with call.read() as connection:
+        row = await experiment_in(connection, request.experiment)
+        registered = await store.load_registered(connection, experiment_id=row.id)
+    _refuse_registered(registered, f"experiment {row.number}", request.force)
+    call.note(before=render_experiment(row), entity=f"experiment/{row.number}")
+    async with call.transaction() as unit:
+        await events.lock_feed(unit.connection, call.tenant)
+        earlier = await store.load_open(unit.connection, row.id)
+        deletion = earlier.id if earlier else new_id(call.doors.clock)
+        if earlier is None:
+            given = {"by": call.caller.name, "is_forced": request.force, "parent": None}
+            await store.insert_deletion(unit.connection, begun(row, deletion, unit.now, given))
+            await store.mark_experiment(unit.connection, row.id, deleting=True)
+            told = [happened(row, "deleting")]
+            await tell(unit, call.tenant, told, call.doors.feed, call.doors.wake_sender)
+    return await _carried_out(call, deletion)
+
+
+async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Deletion:
+    """Deletes all experiments and models of a workspace, and the rules, roles and limits in it."""
+    name = request.workspace
+    is_let = call.caller.grants.holds(Permission.POLICY_MANAGE, Place(name))
+    async with call.as_reader().read() as connection:
+        registered = await store.load_registered(connection, workspace=name)
+        if not is_let or not await store.has_workspace(connection, name):
+            raise NotFound(f"workspace {name}", "a workspace is there as long as something is in it")
+    _refuse_registered(registered, f"workspace {name}", request.force)
+    call.note(entity=f"workspace/{name}")
+    target = derived_id(call.tenant, "workspace", name)
+    values = {"tenant": call.tenant, "scope": "workspace", "target": target, "name": name}
+    async with call.transaction() as unit:
+        deletion = await _begin(call, unit, {**values, "is_forced": request.force})
+    return await _carried_out(call, deletion)
+
+
+async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
+    """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it."""
+    async with call.site_transaction() as unit:
+        row = await access.load_tenant(unit.connection, request.tenant)
+        if row is None:
+            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
+        if row.id in (DEFAULT_TENANT, call.tenant):
+            why = "is your own" if row.id == call.tenant else "holds the account that keeps the site"
+            raise Conflict("tenant_needed", f"tenant {row.name} {why}, and stays", "tenant")
+        values = {"tenant": call.tenant, "scope": "tenant", "target": row.id, "name": row.name}
+        deletion = await _begin(call, unit, {**values, "is_forced": True})
+        await store.mark_tenant(unit.connection, row.id)
+        call.concerns(TenantId(row.id))
+        call.note(before=Tenant.model_validate(row._mapping))
+    return await _carried_out(call, deletion)
+
+
+async def deleted(connection: AsyncConnection, row: Any) -> Deletion | None:
+    """What came of an operation that is a deletion; None while it goes on."""
+    found = await store.load_deletion(connection, row.id)
+    return render_deletion(found) if found is not None and found.stage == Stage.DONE else None
+
+
+def render_deletion(row: Any) -> Deletion:
+    """A deletion as it is shown."""
+    ends = {Stage.DONE: OperationState.DONE, Stage.REFUSED: OperationState.REFUSED}
+    return Deletion(
+        id=row.id,
+        scope=row.scope,
+        name=row.name,
+        state=ends.get(Stage(row.stage), OperationState.RUNNING),
+        stage=row.stage,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+    )
+
+
+async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
+    """The deletion that is under way, or one that begins."""
+    earlier = await store.load_open(unit.connection, values["target"])
+    if earlier is not None:
+        known: UUID = earlier.id
+        return known
+    deletion = new_id(call.doors.clock)
+    start = {"stage": DELETION.initial, "waiting": [], "created_at": unit.now, "changed_at": unit.now}
+    about = {"id": deletion, "by": call.caller.name, "parent": None}
+    await store.insert_deletion(unit.connection, {**values, **start, **about})
+    return deletion
+
+
+async def _carried_out(call: Call, deletion: UUID) -> Deletion:
+    """Raises StillWorking with the operation where it takes longer than a request waits."""
+    call.doors.wake_deletions()
+
+    async def look(connection: AsyncConnection) -> Any:
+        row = await store.load_deletion(connection, deletion)
+        return row if row is not None and row.stage == Stage.DONE else None
+
+    found = await wait_for(call, deletion, look)
+    if found is None:
+        async with call.read() as connection:
+            now = await store.load_deletion(connection, deletion)
+        raise await deferred(call, deletion, present=render_deletion(now))
+    return render_deletion(found)
+
+
+def _refuse_registered(registered: Any, what: str, force: bool) -> None:
+    if not registered or force:
+        return
+    names = [f"version {row.number} of model '{row.name}'" for row in registered[:_SHOWN]]
+    more = " and more" if len(registered) > _SHOWN else ""
+    raise Conflict(
+        "experiment_registered",
+        f"{what} has registered versions: {', '.join(names)}{more}",
+        hint="delete these first, or ask with `force`, which deletes them too",
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, long=True),
+    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, long=True),
+    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, long=True),
+)
+# fmt: on

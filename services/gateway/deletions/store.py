@@ -1,0 +1,189 @@
+"""Deletions as rows, and what of the gateway's own goes with each."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Text, Uuid, and_, cast, delete, func, insert, literal, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.deletions.tables import deletion
+from services.gateway.platform.auth.session_tables import identity, password, session
+from services.gateway.platform.auth.tables import account, binding, membership, team, tenant, token
+from services.gateway.platform.limits.quota_tables import quota
+from services.gateway.platform.tables import event, experiment, limits, model, model_version, run, trial
+from services.gateway.policies.tables import policy, template
+from services.gateway.webhooks.tables import webhook
+from shared.deleting import Rows, outbox_of, rows_of
+from shared.ids import derived_id
+
+AT_ONCE = 200
+_OPEN = deletion.c.ended_at.is_(None)
+_ACCESS = (session, password, identity, token, binding, membership, team, account)
+"""Ways in, and who comes by them."""
+
+
+async def insert_deletion(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    await connection.execute(insert(deletion).values(**values))
+
+
+async def load_deletion(connection: AsyncConnection, deletion_id: UUID) -> Row[Any] | None:
+    return (await connection.execute(select(deletion).where(deletion.c.id == deletion_id))).one_or_none()
+
+
+async def load_open(connection: AsyncConnection, target: UUID) -> Row[Any] | None:
+    """The deletion of this that is under way."""
+    query = select(deletion).where(deletion.c.target == target, _OPEN)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_due(connection: AsyncConnection) -> Sequence[UUID]:
+    """Those that are not over; who was looked at longest ago first."""
+    query = select(deletion.c.id).where(_OPEN).order_by(deletion.c.changed_at).limit(AT_ONCE)
+    return (await connection.execute(query)).scalars().all()
+
+
+async def lock_deletion(connection: AsyncConnection, deletion_id: UUID) -> Row[Any] | None:
+    """None where it is over, or another replica is at it."""
+    query = select(deletion).where(deletion.c.id == deletion_id, _OPEN).with_for_update(skip_locked=True)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def save_deletion(connection: AsyncConnection, deletion_id: UUID, values: Mapping[str, Any]) -> None:
+    await connection.execute(update(deletion).where(deletion.c.id == deletion_id).values(**values))
+
+
+async def confirm(connection: AsyncConnection, deletion_id: UUID, owner: str) -> None:
+    """The owner has nothing of it any more."""
+    waiting = func.array_remove(deletion.c.waiting, owner)
+    statement = update(deletion).where(deletion.c.id == deletion_id, _OPEN).values(waiting=waiting)
+    await connection.execute(statement)
+
+
+async def mark_experiment(connection: AsyncConnection, experiment_id: UUID, deleting: bool) -> None:
+    """Hides an experiment from lists and keeps everybody from changing it; or shows it again."""
+    changed = update(experiment).where(experiment.c.id == experiment_id)
+    await connection.execute(changed.values(deleting=deleting, killed=False))
+
+
+async def mark_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
+    """Hides a tenant, and takes every way in that its people have."""
+    await connection.execute(update(tenant).where(tenant.c.id == tenant_id).values(deleting=True))
+    for table in _ACCESS:
+        await connection.execute(delete(table).where(table.c.tenant == tenant_id))
+
+
+async def load_registered(
+    connection: AsyncConnection, *, experiment_id: UUID | None = None, workspace: str | None = None
+) -> Sequence[Any]:
+    """Versions that were made of an experiment; or of those of a workspace, in models of others. With number and `name`."""
+    made_of = model_version.c.changed["lineage"]["experiment_id"].as_string()
+    query = (
+        select(model.c.name, model_version.c.number)
+        .join(model, model.c.id == model_version.c.model)
+        .where(model_version.c.is_deleted.is_(False))
+    )
+    if experiment_id is not None:
+        query = query.where(made_of == str(experiment_id))
+    else:
+        there = select(cast(experiment.c.id, Text)).where(experiment.c.workspace == workspace)
+        query = query.where(made_of.in_(there), model.c.workspace != workspace)
+    return (await connection.execute(query.order_by(model.c.name, model_version.c.number).limit(6))).all()
+
+
+async def take_to_kill(connection: AsyncConnection, where: Mapping[str, UUID]) -> list[UUID]:
+    """Experiments that the searcher knows, that are not over and that nobody has ended yet; each is returned once."""
+    mine = and_(*(experiment.c[name] == value for name, value in where.items()))
+    some = (
+        select(experiment.c.id)
+        .where(mine, experiment.c.final.is_(False), experiment.c.killed.is_(False), experiment.c.version > 0)
+        .limit(AT_ONCE)
+    )
+    statement = update(experiment).where(experiment.c.id.in_(some)).values(killed=True, deleting=True)
+    return list((await connection.execute(statement.returning(experiment.c.id))).scalars())
+
+
+async def is_any_alive(connection: AsyncConnection, where: Mapping[str, UUID]) -> bool:
+    """Whether one of them is not over."""
+    mine = and_(*(experiment.c[name] == value for name, value in where.items()))
+    query = select(experiment.c.id).where(mine, experiment.c.final.is_(False)).limit(1)
+    return (await connection.execute(query)).first() is not None
+
+
+async def load_in_workspace(
+    connection: AsyncConnection, tenant_id: UUID, workspace: str
+) -> Sequence[Row[Any]]:
+    """Some of a workspace's experiments of which no deletion is under way."""
+    begun = select(deletion.c.id).where(deletion.c.target == experiment.c.id, _OPEN).exists()
+    query = select(experiment).where(
+        experiment.c.tenant == tenant_id, experiment.c.workspace == workspace, ~begun
+    )
+    return (await connection.execute(query.order_by(experiment.c.number).limit(AT_ONCE))).all()
+
+
+async def load_refused(connection: AsyncConnection, parent: UUID) -> Row[Any] | None:
+    """The first of a deletion's parts that was refused."""
+    query = select(deletion).where(deletion.c.parent == parent, deletion.c.stage == "refused")
+    return (await connection.execute(query.order_by(deletion.c.ended_at).limit(1))).one_or_none()
+
+
+async def load_limit_lines(
+    connection: AsyncConnection, tenant_id: UUID, workspace: str | None = None
+) -> Sequence[str]:
+    """As what the outbox keeps the limits of a tenant, or of a workspace: they were announced in the site's name."""
+    query = select(limits.c.pool, limits.c.workspace).where(limits.c.tenant == tenant_id)
+    if workspace is not None:
+        query = query.where(limits.c.workspace == workspace)
+    rows = await connection.execute(query)
+    return [f"limits:{derived_id(tenant_id, 'limit', row.pool, row.workspace)}" for row in rows]
+
+
+async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
+    """Whether anything is in a workspace of the tenant's, as far as the caller sees."""
+    tables = (experiment, model, policy, template, quota, limits, webhook, binding)
+    there = or_(
+        *(select(table.c.workspace).where(table.c.workspace == workspace).exists() for table in tables)
+    )
+    return bool(await connection.scalar(select(there)))
+
+
+async def is_any_left(connection: AsyncConnection, tenant_id: UUID, workspace: str) -> bool:
+    """Whether a workspace has experiments."""
+    query = select(experiment.c.id).where(
+        experiment.c.tenant == tenant_id, experiment.c.workspace == workspace
+    )
+    return (await connection.execute(query.limit(1))).first() is not None
+
+
+async def delete_experiment(connection: AsyncConnection, experiment_id: UUID) -> None:
+    await connection.execute(delete(experiment).where(experiment.c.id == experiment_id))
+
+
+async def delete_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
+    await connection.execute(delete(tenant).where(tenant.c.id == tenant_id))
+
+
+async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
+    """Drops deletions that were over before, over all tenants."""
+    await connection.execute(delete(deletion).where(deletion.c.ended_at < now - kept))
+
+
+def rows_with(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[Rows]:
+    """The gateway's own rows that go with an experiment or a workspace."""
+    if scope == "experiment":
+        trials = select(trial.c.id).where(trial.c.experiment == target)
+        return (
+            rows_of(run, run.c.trial.in_(trials)),
+            rows_of(trial, trial.c.experiment == target),
+            rows_of(event, and_(event.c.tenant == tenant_id, event.c.experiment == target)),
+            *outbox_of("gateway", ["submission"], select(literal(target, Uuid))),
+        )
+    models = select(model.c.id).where(model.c.tenant == tenant_id, model.c.workspace == name)
+    return (
+        rows_of(model_version, model_version.c.model.in_(models)),
+        *(
+            rows_of(table, and_(table.c.tenant == tenant_id, table.c.workspace == name))
+            for table in (model, binding, policy, template, quota, limits, webhook)
+        ),
+    )

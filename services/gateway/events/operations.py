@@ -1,0 +1,130 @@
+"""Streams of changes, a tenant's and those of the site's machines: in order, without a gap, from any position still kept."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Rejected
+from services.gateway.events.schema import (
+    Event,
+    EventKind,
+    MachineEvent,
+    MachineEventKind,
+    WatchEventsRequest,
+    WatchMachineEventsRequest,
+)
+from services.gateway.experiments.find import Row, find_experiment
+from services.gateway.platform.call import Call
+from services.gateway.platform.events import store
+from services.gateway.platform.events.feed import View
+from services.gateway.platform.events.tails import Page, Told
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, READ_EXPERIMENT, SAFE
+from services.gateway.platform.schema import Resource
+from services.gateway.trials.render import render_event, render_machine_event
+from shared.ids import SITE, TenantId
+
+E = TypeVar("E", bound=Resource)
+
+_BATCH = 200
+_KNOWN = tuple(map(str, EventKind))
+USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
+"""Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
+_KNOWN_OF_MACHINES = tuple(map(str, MachineEventKind))
+USUAL_OF_MACHINES = frozenset({MachineEventKind.INSTANCE, MachineEventKind.PROVIDER})
+
+
+async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator[Event]:
+    """Streams every change of the tenant's entities, resumable by the last event's id."""
+    experiment: UUID | None = None
+    if request.experiment is not None:
+        experiment = (await find_experiment(call, request.experiment)).id
+    kinds = frozenset(request.kind) or USUAL
+    feed = _Feed(call.tenant, call.view, call.read, _KNOWN, render_event)
+    async for one in _follow(call, feed, request.after):
+        if one.kind in kinds and experiment in (None, one.experiment):
+            yield one
+
+
+async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
+    """Streams every change of rented machines and their pools, resumable by the last event's id."""
+    kinds = frozenset(request.kind) or USUAL_OF_MACHINES
+    look = partial(call.doors.database.read, SITE)
+    feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
+    async for one in _follow(call, feed, request.after):
+        if one.kind in kinds and request.pool in (None, one.pool):
+            yield one
+
+
+@dataclass(frozen=True, slots=True)
+class _Feed(Generic[E]):
+    """Whose feed is read, what of it as who sees it, and how it is told."""
+
+    tenant: TenantId
+    view: View
+    look: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+    kinds: tuple[str, ...]
+    render: Callable[[Row, str], E]
+
+
+async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterator[E]:
+    position, last = await _start(call, feed.tenant, call.last_event_id or after)
+    if call.announce is not None:
+        await call.announce(str(position))
+    waiting = partial(call.doors.feed.waiting_on, feed.tenant)
+    told: Sequence[Told[int, E]]
+    with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
+        while True:
+            if position < tail.begin:
+                page = await _read(feed, position)
+                told, end = page.told, page.end
+            else:
+                told, end = tail.since(position), tail.end
+            for one in told:
+                yield one.item
+            position = max(position, end)
+            await tail.more(position)
+
+
+async def _read(feed: _Feed[E], after: int) -> Page[int, E]:
+    """One batch of what is seen behind a position. What is kept from the caller is passed over once, and not at each look."""
+    async with feed.look() as connection:
+        end = await store.feed_end(connection, feed.tenant)
+        rows = await store.load_events(connection, feed.tenant, after, feed.kinds, _BATCH)
+    told = [Told(row.position, feed.render(row, str(row.position))) for row in rows]
+    if len(told) == _BATCH:
+        return Page(told, told[-1].position, is_last=False)
+    return Page(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
+
+
+async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:
+    """Behind which position the stream begins, and the last that there is."""
+    # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
+    async with call.doors.database.read(tenant) as connection:
+        swept, last = await store.feed_bounds(connection, tenant)
+    if after is None:
+        return last, last
+    position = int(after) if after.isdecimal() and len(after) < 19 else -1
+    if not 0 <= position <= last:
+        raise Rejected("cursor_invalid", "this is not the id of an event of yours", "after")
+    if position < swept:
+        raise Rejected(
+            "events_expired",
+            "the events behind this id are no longer kept",
+            "after",
+            "read the lists again, then watch without `after`",
+        )
+    return position, last
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("WatchEvents", "GET", "/v1/events", WatchEventsRequest, Event, READ_EXPERIMENT, SAFE, watch_events, stream="server"),
+    Operation("WatchMachineEvents", "GET", "/v1/machine-events", WatchMachineEventsRequest, MachineEvent, CLUSTER, SAFE, watch_machine_events, stream="server"),
+)
+# fmt: on

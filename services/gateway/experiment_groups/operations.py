@@ -1,0 +1,36 @@
+"""Counting experiments by what they share."""
+
+from services.gateway.experiment_groups import store
+from services.gateway.experiment_groups.schema import (
+    ExperimentGroup,
+    ExperimentGroupPage,
+    ListExperimentGroupsRequest,
+)
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.paging import make_cursor, read_cursor
+
+
+async def list_experiment_groups(call: Call, request: ListExperimentGroupsRequest) -> ExperimentGroupPage:
+    """Lists the values that the experiments of a filter have in one field, and how many have each."""
+    met, _ = request.listing.read(request.filter, "")
+    position = read_cursor(call, request, request.cursor)
+    after = str(position[0]) if position else None
+    async with call.read() as connection:
+        found = await store.load_groups(
+            connection, request.by, met, request.archived, after, request.limit + 1
+        )
+    shown = found[: request.limit]
+    items = [ExperimentGroup(value=row.value, count=row.count, states=row.states) for row in shown]
+    is_last = len(found) == len(shown)
+    return ExperimentGroupPage(
+        items=items, next_cursor=None if is_last else make_cursor(call, request, [items[-1].value])
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListExperimentGroups", "GET", "/v1/experiment-groups", ListExperimentGroupsRequest, ExperimentGroupPage, READ_EXPERIMENT, SAFE, list_experiment_groups),
+)
+# fmt: on

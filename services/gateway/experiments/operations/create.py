@@ -1,0 +1,225 @@
+"""Creating and forking experiments: checked, committed, answered; what turns out impossible later becomes `rejected`."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from muster.archive import check_entrypoint
+from muster.config import ExperimentConfig
+from muster.errors import Conflict, Rejected
+from services.gateway.experiments import submissions as store
+from services.gateway.experiments.checks import (
+    Entrypoint,
+    ask_placement,
+    ask_searcher,
+    document_of,
+    find_code,
+    one_source,
+    unless_away,
+)
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.initial_weights import resolve_start, without_start
+from services.gateway.experiments.operations.read import with_waiting
+from services.gateway.experiments.render import render_experiment_detail
+from services.gateway.experiments.schema import (
+    CreateExperimentRequest,
+    ExperimentDetail,
+    ForkExperimentRequest,
+)
+from services.gateway.experiments.shaping import Shaped, shape
+from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.documents import merge_patch
+from services.gateway.platform.idempotency import Claimed, claim, claimed_by, remember
+from services.gateway.platform.schema import JsonObject
+from services.gateway.quotas.operations import check_open
+from shared import telemetry
+from shared.bus import Unit
+from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.experiments import SubmissionCommitted
+from shared.messages.files import GetUploadUrl
+from shared.messages.specs import UNCATEGORIZED
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    """All that is known of an experiment before it is committed."""
+
+    config: ExperimentConfig
+    document: JsonObject
+    labels: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    config_yaml: str | None = None
+    code_sha256: str | None = None
+    forked_from: UUID | None = None
+
+
+async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
+    """Creates an experiment from a config and a code snapshot."""
+    source = one_source(request.config, request.config_yaml)
+    shaped = await shape(call, source, request.name, request.template)
+    text = None if shaped.has_secret else request.config_yaml
+    submission = replace(_submission(shaped, request), config_yaml=text, code_sha256=request.code_sha256)
+    return await _submit(call, request, submission)
+
+
+async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
+    """Creates an experiment with another's code and a changed config."""
+    origin = await find_experiment(call.as_reader(), request.experiment)
+    document = without_start(origin.config, request.overrides)
+    shaped = await shape(call, merge_patch(document, request.overrides), request.name)
+    submission = replace(_submission(shaped, request), code_sha256=origin.code_sha256, forked_from=origin.id)
+    return await _submit(call, request, submission)
+
+
+def _submission(shaped: Shaped, request: CreateExperimentRequest | ForkExperimentRequest) -> _Submission:
+    config = shaped.config
+    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
+    return _Submission(config, document_of(config), labels, shaped.warnings)
+
+
+async def _submit(
+    call: Call, request: CreateExperimentRequest | ForkExperimentRequest, submission: _Submission
+) -> ExperimentDetail:
+    config = submission.config
+    place = Place(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
+    call.check_place(Permission.EXPERIMENT_WRITE, place)
+    checked = await _check(call, submission)
+    async with call.doors.creating.of(call.tenant), call.transaction() as unit:
+        experiment_id = ExperimentId(new_id(call.doors.clock))
+        begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
+        if isinstance(begun, Claimed):
+            return with_waiting(call, ExperimentDetail.model_validate(begun.response))
+        await check_open(unit, begun.most)
+        number = begun.number
+        values = _values(call, unit, checked, experiment_id, number)
+        answer = render_experiment_detail(SimpleNamespace(**values))
+        await store.insert_experiment(unit.connection, values)
+        await remember(call, unit.connection, answer)
+        call.note(after=answer, entity=f"experiment/{number}")
+        unit.emit(_committed(unit, checked, values))
+    _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
+    return with_waiting(call, answer)
+
+
+async def _begin(
+    call: Call,
+    unit: Unit,
+    request: CreateExperimentRequest | ForkExperimentRequest,
+    experiment_id: ExperimentId,
+    workspace: str,
+) -> store.Begun | Claimed:
+    """A number for the experiment, or what the request made when it came before. Raises Conflict where the workspace is being deleted."""
+    claim_values = claimed_by(call, unit, request, experiment_id)
+    begun = await store.begin(unit.connection, call.tenant, workspace, claim_values)
+    if begun is None:
+        earlier = await claim(call, unit, request, experiment_id)
+        if earlier is not None:
+            return earlier
+        # Whoever had claimed it let it go in between: it is this request's now.
+        begun = await store.begin(unit.connection, call.tenant, workspace, None)
+    if begun is None or begun.is_doomed:
+        raise Conflict(
+            "workspace_deleting", f"workspace {workspace} is being deleted", hint="try again later"
+        )
+    return begun
+
+
+async def _check(call: Call, submission: _Submission) -> _Submission:
+    """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
+    pool = PoolName(submission.config.resources.resource_pool or "default")
+    placed, accepted, config, _ = await asyncio.gather(
+        ask_placement(call, submission.config, pool),
+        ask_searcher(call, submission.document),
+        resolve_start(call, submission.config),
+        _check_code(call, submission.code_sha256, submission.config.entrypoint),
+    )
+    warnings = (*submission.warnings, *placed, *accepted)
+    document = submission.document if config is submission.config else document_of(config)
+    return replace(submission, config=config, document=document, warnings=warnings)
+
+
+async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) -> None:
+    if sha256 is None:
+        check_entrypoint(entrypoint, ())
+        return
+    size_bytes = await find_code(call, sha256, entrypoint)
+    if size_bytes is not None:
+        question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
+        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        if target is None or target.known:
+            return
+    raise Rejected(
+        "code_unknown",
+        f"no code with the hash {sha256} is stored",
+        "code_sha256",
+        "put the archive to /v1/code/{sha256} first",
+    )
+
+
+def _values(
+    call: Call, unit: Unit, submission: _Submission, experiment_id: ExperimentId, number: int
+) -> dict[str, Any]:
+    config = submission.config
+    name = config.name or f"experiment {number}"
+    return {
+        "tenant": call.tenant,
+        "id": experiment_id,
+        "number": number,
+        "name": name,
+        "description": config.description or None,
+        "workspace": config.workspace or UNCATEGORIZED,
+        "project": config.project or UNCATEGORIZED,
+        "labels": list(submission.labels),
+        "owner": call.caller.name,
+        "searcher": config.searcher.name,
+        "metric": config.searcher.metric,
+        "smaller_is_better": config.searcher.smaller_is_better,
+        "config": submission.document,
+        "config_yaml": submission.config_yaml,
+        "code_sha256": submission.code_sha256,
+        "forked_from": submission.forked_from,
+        "trace_id": telemetry.trace_id(),
+        "warnings": list(submission.warnings),
+        "created_at": unit.now,
+        "version": 0,
+        "state": "submitted",
+        "reason": None,
+        "progress": 0.0,
+        "best": None,
+        "trials": {},
+        "priority": config.resources.priority,
+        "archived": False,
+        "final": False,
+        "started_at": None,
+        "ended_at": None,
+        "terms": None,
+        "budget": None,
+        "rank": None,
+        "rank_version": 0,
+        "deleting": False,
+        "killed": False,
+    }
+
+
+def _committed(unit: Unit, submission: _Submission, values: dict[str, Any]) -> SubmissionCommitted:
+    return SubmissionCommitted(
+        experiment_id=values["id"],
+        number=values["number"],
+        name=values["name"],
+        workspace=values["workspace"],
+        project=values["project"],
+        labels=submission.labels,
+        owner=values["owner"],
+        config=submission.document,
+        code_hash=submission.code_sha256,
+        forked_from=ExperimentId(submission.forked_from) if submission.forked_from else None,
+        submitted_at=unit.now,
+    )

@@ -1,0 +1,119 @@
+"""Changing an experiment's part in the queue: a command to the scheduler, whose answer is waited for."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound, Rejected
+from services.gateway.experiments import store
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.operations.lifecycle import refuse_ended
+from services.gateway.experiments.render import render_experiment_detail
+from services.gateway.experiments.schema import EditExperimentRequest, ExperimentDetail
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import send, wait_for
+from services.gateway.platform.deferring import deferred
+from services.gateway.platform.events.store import was_told
+from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.policies.core import Asked, Policy, check_asked, check_kept
+from services.gateway.policies.store import load_held, read_policies
+from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.base import Event
+from shared.messages.queue import EditExperiment
+
+TOLD = "rank"
+"""In which column of an experiment its owner's word on this stands."""
+_CLOCKS_APART = timedelta(minutes=1)
+"""The feed is looked through from so long before: another replica may have written into it."""
+
+
+async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
+    """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
+    row = await find_experiment(call, request.experiment, load_held)
+    before = render_experiment_detail(row)
+    check_unchanged(call, before)
+    refuse_ended(row, "changed")
+    _check_changes(request)
+    _check_policies(read_policies(row.policies or ()), request)
+    if row.rank is None:
+        row = await _queued(call, row)
+    command = EditExperiment(
+        operation_id=new_id(call.doors.clock),
+        experiment_id=ExperimentId(row.id),
+        priority=request.priority,
+        weight=request.weight,
+        max_slots=request.max_slots,
+        no_max_slots=request.no_max_slots,
+        max_trials=request.max_trials,
+        no_max_trials=request.no_max_trials,
+        pool=PoolName(request.pool) if request.pool else None,
+    )
+
+    since = call.doors.clock.now() - _CLOCKS_APART
+    seen = row.rank["version"] if row.rank else 0
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        told = now.rank if now is not None else None
+        if not told or told["version"] <= seen:
+            return None
+        if told["operation_id"] == str(command.operation_id):
+            return now
+        # Another change has come too, perhaps right behind this one: then only the feed tells of this one, and of what came since the row was read.
+        if not await was_told(connection, since, row.id, command.operation_id):
+            return None
+        return await store.load_experiment(connection, row.id)
+
+    def answered(told: Event) -> Any:
+        """The experiment as it was found, with what the scheduler made of its part."""
+        return SimpleNamespace(**{**row._mapping, "rank": told.model_dump(mode="json")})
+
+    call.note(before=before)
+    await send(call, command)
+    try:
+        found = await wait_for(call, command.operation_id, look, about=row.id, is_new=True, answered=answered)
+    except NotFound:
+        raise Conflict(
+            "not_queued",
+            f"experiment {row.number} has not asked for slots yet",
+            hint="try again in a moment",
+        ) from None
+    if found is None:
+        now = render_experiment_detail(await find_experiment(call, str(row.id)))
+        raise await deferred(call, command.operation_id, entity=row.id, present=now)
+    return render_experiment_detail(found)
+
+
+def _check_changes(request: EditExperimentRequest) -> None:
+    """Raises Rejected where nothing is to be changed, or something in two ways."""
+    changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
+    if not changes:
+        raise Rejected(
+            "invalid_request",
+            "nothing is to be changed",
+            hint="give at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
+        )
+    for cap in ("max_slots", "max_trials"):
+        if cap in changes and f"no_{cap}" in changes:
+            message = f"{cap} is given and taken away at once"
+            raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
+
+
+def _check_policies(policies: Sequence[Policy], request: EditExperimentRequest) -> None:
+    """Raises Rejected for more than the policies of its workspace allow, as if it were submitted so."""
+    check_asked(policies, Asked(priority=request.priority, max_slots=request.max_slots))
+    if request.no_max_slots:
+        check_kept(policies)
+
+
+async def _queued(call: Call, row: Any) -> Any:
+    """The experiment once its first request is known, which is waited for a moment: a change that came before it would find nothing to change."""
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        return now if now is not None and now.rank is not None else None
+
+    return await wait_for(call, row.id, look, about=row.id) or row

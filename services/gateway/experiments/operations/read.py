@@ -1,0 +1,127 @@
+"""Reading experiments and their journal."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import MusterError
+from services.gateway.checkpoints.schema import CheckpointState
+from services.gateway.experiments import store
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.render import render_experiment, render_experiment_detail
+from services.gateway.experiments.schema import (
+    Best,
+    BestCheckpoint,
+    Experiment,
+    ExperimentDetail,
+    ExperimentPage,
+    ExperimentRequest,
+    JournalEntry,
+    JournalPage,
+    ListExperimentsRequest,
+    ListJournalRequest,
+    Replay,
+)
+from services.gateway.health.operations import waiting_for_bus
+from services.gateway.platform.call import Call
+from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from shared.ids import ExperimentId, TrialId
+from shared.messages.checkpoints import ListCheckpoints
+from shared.messages.journals import GetJournal, ReplayExperiment
+
+REPLAY_S = 25.0
+"""Of the 30 s that a request has."""
+CHECKPOINT_S = 1.0
+"""So long an experiment's answer waits for the registry; without its answer it says nothing of the best checkpoint."""
+
+
+async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
+    """Lists the tenant's experiments, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
+    async with call.read() as connection:
+        found = await store.load_listed(
+            connection,
+            [str(state) for state in request.state],
+            request.label,
+            request.name_contains,
+            request.archived,
+            wanted,
+        )
+        items = [render_experiment(row) for row in found.rows]
+        if request.hyperparameters:
+            items = await _with_points(connection, items)
+    return ExperimentPage(
+        items=items,
+        next_cursor=next_cursor(call, request, found.next),
+    )
+
+
+async def _with_points(connection: AsyncConnection, items: Sequence[Experiment]) -> list[Experiment]:
+    """With the hyperparameters of their best trials, which are no part of the row."""
+    points = await store.load_points(connection, [one.best.trial for one in items if one.best])
+    return [
+        one.model_copy(update={"hyperparameters": points.get(one.best.trial)}) if one.best else one
+        for one in items
+    ]
+
+
+async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDetail:
+    """Shows one experiment with its config."""
+
+    async def load() -> ExperimentDetail:
+        found = render_experiment_detail(await find_experiment(call, request.experiment))
+        if found.best is None:
+            return found
+        best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
+        return found.model_copy(update={"best": best})
+
+    key = (call.view, request.experiment, call.doors.feed.version(call.tenant))
+    return with_waiting(call, await call.doors.experiments.load(key, load))
+
+
+def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
+    """The experiment, with why the searcher has not taken it up where the bus is the reason."""
+    waiting = waiting_for_bus(call) if shown.version == 0 else None
+    return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
+
+
+async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:
+    """Ask the registry for the checkpoint at the best validation's step: a saved one, else the newest. None: there is no answer."""
+    question = ListCheckpoints(trial_id=TrialId(best.trial), filter=f"step = {best.step}", sort="-created_at")
+    try:
+        found = await call.doors.bus.ask(question, call.tenant, CHECKPOINT_S)
+    except MusterError:
+        return None
+    if not found.checkpoints:
+        return BestCheckpoint()
+    chosen = next((one for one in found.checkpoints if one.state == "saved"), found.checkpoints[0])
+    return BestCheckpoint(id=chosen.checkpoint_id, state=CheckpointState(chosen.state), reason=chosen.reason)
+
+
+async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
+    """Lists the decisions of an experiment's search, oldest first."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_experiment(call, request.experiment)
+    question = GetJournal(
+        experiment_id=ExperimentId(row.id),
+        after=int(str(position[0])) if position else 0,
+        limit=request.limit,
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    items = [
+        JournalEntry(position=entry.position, time=entry.at, kind=entry.kind, facts=entry.facts)
+        for entry in page.entries
+    ]
+    return JournalPage(
+        items=items,
+        next_cursor=make_cursor(call, request, [page.next]) if page.next is not None else None,
+    )
+
+
+async def replay_experiment(call: Call, request: ExperimentRequest) -> Replay:
+    """Decides an experiment's search again from its journal, and tells the first decision that differs."""
+    row = await find_experiment(call, request.experiment)
+    found = await call.doors.bus.ask(
+        ReplayExperiment(experiment_id=ExperimentId(row.id)), call.tenant, REPLAY_S
+    )
+    return Replay.model_validate(found.model_dump())

@@ -1,0 +1,63 @@
+"""The graph of lineage: the registry's to answer."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from muster.errors import NotFound
+from services.gateway.experiments import store as experiments
+from services.gateway.experiments.find import find_experiment, find_trial
+from services.gateway.lineage.core import PLACED, visible_part
+from services.gateway.lineage.schema import GetLineageRequest, LineageGraph, LineageKind
+from services.gateway.model_versions.operations import find_version
+from services.gateway.models import store as models
+from services.gateway.models.render import render_graph
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_MODEL, SAFE
+from shared.messages.lineage import GetLineageGraph
+
+
+async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
+    """Shows all that a thing came from, and what came of it."""
+    question = GetLineageGraph(kind=request.kind.value, id=await _id_of(call, request.kind, request.id))
+    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    if not call.within:
+        return graph
+    seen = visible_part(graph, await _known(call, graph))
+    if seen is None:
+        raise NotFound(f"{request.kind} {request.id}")
+    return seen
+
+
+async def _known(call: Call, graph: LineageGraph) -> set[str]:
+    """The graph's experiments, trials and versions that the caller may see."""
+    ids: dict[str, set[UUID]] = {str(kind): set() for kind in PLACED}
+    for node in graph.nodes:
+        if node.kind in PLACED:
+            ids[node.kind].add(UUID(node.id.partition(":")[2]))
+    async with call.read() as connection:
+        known: dict[str, Collection[UUID]] = {
+            LineageKind.EXPERIMENT: await experiments.load_names(connection, ids["experiment"]),
+            LineageKind.TRIAL: await experiments.load_trial_numbers(connection, ids["trial"]),
+            LineageKind.VERSION: await models.load_known_versions(connection, ids["version"]),
+        }
+    return {f"{kind}:{one}" for kind, found in known.items() for one in found}
+
+
+async def _id_of(call: Call, kind: LineageKind, reference: str) -> str:
+    """From what people say to ids; the registry knows those of the others."""
+    if kind is LineageKind.EXPERIMENT:
+        return str((await find_experiment(call, reference)).id)
+    if kind is LineageKind.TRIAL:
+        return str((await find_trial(call, reference)).id)
+    if kind is LineageKind.VERSION and "@" in reference:
+        model, _, version = reference.rpartition("@")
+        return str((await find_version(call, model, version)).id)
+    return reference
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetLineage", "GET", "/v1/lineage", GetLineageRequest, LineageGraph, READ_MODEL, SAFE, get_lineage, waits=True),
+)
+# fmt: on

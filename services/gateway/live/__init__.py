@@ -1,1 +1,0 @@
-"""What has just happened, for whoever waits for it."""

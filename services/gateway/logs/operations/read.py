@@ -1,0 +1,202 @@
+"""Reading and following logs: the registry answers for one trial; an experiment's log is its trials', one after the other."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from muster.errors import Rejected
+from services.gateway.experiments import store
+from services.gateway.experiments.find import experiment_in, find_experiment, find_trial
+from services.gateway.logs.schema import (
+    FollowExperimentLogsRequest,
+    FollowTrialLogsRequest,
+    LineFilter,
+    ListExperimentLogsRequest,
+    ListTrialLogsRequest,
+    LogFilter,
+    LogLine,
+    LogPage,
+)
+from services.gateway.platform.call import Call
+from services.gateway.platform.paging import make_cursor, read_cursor
+from services.gateway.platform.patience import Patience
+from services.gateway.trials.render import render_line
+from shared.expressions.fields import Position
+from shared.ids import TrialId
+from shared.messages import logs as messages
+from shared.messages.logs import GetLogs, StoredLine
+
+_FOLLOWED = 500
+_TRIALS_AT_ONCE = 200
+_LOOKED_S = 2.0
+"""After so long no further trial of an experiment is looked through for one page."""
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A trial whose log is read, and how far: behind a line; where `tail` says so, from where so many wanted ones are left of those before a line."""
+
+    id: UUID
+    number: int
+    after: int = 0
+    tail: int | None = None
+    before: int | None = None
+    ended: bool = False
+
+    @property
+    def place(self) -> Position:
+        """How far, as a cursor keeps it."""
+        return [self.after, self.tail, self.before]
+
+    def move(self, page: messages.LogPage) -> bool:
+        """Go behind a page; whether more may be there: also where it has no lines, because its time was up."""
+        goes_on = (page.next > self.after or page.tail is not None) and not page.ended
+        self.after, self.tail, self.before = max(self.after, page.next), page.tail, page.before
+        self.ended = page.ended
+        return goes_on
+
+
+async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
+    """Lists lines of a trial's log, oldest first."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_trial(call, request.trial)
+    trial = _trial_at(row, position or [0, request.tail])
+    page = await _ask(call, trial, request, request.limit)
+    lines = [_line(trial, line) for line in page.lines]
+    following = make_cursor(call, request, trial.place) if trial.move(page) else None
+    return LogPage(items=lines, next_cursor=following)
+
+
+async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -> LogPage:
+    """Lists lines of the logs of an experiment's trials, trial by trial."""
+    position = read_cursor(call, request, request.cursor)
+    begin: Position = [0, request.tail]
+    number, *place = position or [0, *begin]
+    experiment = await find_experiment(call, request.experiment)
+    lines: list[LogLine] = []
+    now = call.doors.clock.monotonic
+    until_s = now() + _LOOKED_S
+    while len(lines) < request.limit and now() < until_s:
+        async with call.read() as connection:
+            rows = await store.load_trials(connection, experiment.id, store.ALL, int(str(number)) - 1, 1)
+        if not rows:
+            return LogPage(items=lines)
+        trial = _trial_at(rows[0], place if rows[0].number == number else begin)
+        page = await _ask(call, trial, request, request.limit - len(lines))
+        lines += [_line(trial, line) for line in page.lines]
+        number, place = (trial.number, trial.place) if trial.move(page) else (trial.number + 1, begin)
+    return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, *place]))
+
+
+async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> AsyncIterator[LogLine]:
+    """Streams a trial's log until the trial has ended."""
+    row = await find_trial(call, request.trial)
+    trial = _Trial(row.id, row.number, tail=request.tail)
+    _resume(call.last_event_id or request.after, [trial])
+    patience = Patience(call)
+    async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
+        while True:
+            final = (await find_trial(call, str(trial.id))).changed["final"]
+            async for line in _new_lines(call, trial, request):
+                yield line
+            if trial.ended or patience.is_over(final):
+                return
+            await waiter.wait(call.doors.follow_poll_s)
+
+
+async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
+    """Streams the logs of an experiment's trials until the experiment has ended."""
+    trials: dict[int, _Trial] = {}
+    after = call.last_event_id or request.after
+    patience = Patience(call)
+    async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
+        while True:
+            async with call.read() as connection:
+                experiment = await experiment_in(connection, request.experiment)
+                rows = await store.load_trials(
+                    connection, experiment.id, store.ALL, _last(trials), _TRIALS_AT_ONCE
+                )
+            for row in rows:
+                trials[row.number] = _Trial(row.id, row.number, tail=request.tail)
+            if after and trials:
+                _resume(after, list(trials.values()))
+                after = None
+            for trial in trials.values():
+                if not trial.ended:
+                    async for line in _new_lines(call, trial, request):
+                        yield line
+            if len(rows) == _TRIALS_AT_ONCE:
+                continue
+            if experiment.final and all(trial.ended for trial in trials.values()):
+                return
+            if patience.is_over(experiment.final):
+                return
+            await waiter.wait(call.doors.follow_poll_s)
+
+
+async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
+    goes_on = True
+    while goes_on:
+        page = await _ask(call, trial, request, _FOLLOWED)
+        for line in page.lines:
+            yield _line(trial, line)
+        goes_on = trial.move(page)
+
+
+async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> messages.LogPage:
+    question = GetLogs(
+        trial_id=TrialId(trial.id),
+        after=trial.after,
+        limit=limit,
+        tail=trial.tail,
+        before=trial.before,
+        **filter_of(request).model_dump(),
+    )
+    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+
+
+def filter_of(request: LineFilter) -> messages.LineFilter:
+    """What a request says of the lines it wants, as the registry is asked for them."""
+    return messages.LineFilter(
+        rank=request.rank,
+        contains=request.contains,
+        pattern=request.pattern,
+        stream=request.stream.value if request.stream else None,
+        level=request.level.value if request.level else None,
+        since_ms=_ms(request.since),
+        until_ms=_ms(request.until),
+    )
+
+
+def _ms(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _line(trial: _Trial, line: StoredLine) -> LogLine:
+    return render_line(line, trial.id, trial.number, f"{trial.number}.{line.cursor}")
+
+
+def _resume(after: str | None, trials: list[_Trial]) -> None:
+    """Goes on behind the line `after`. Other trials' lines before it may come again, none is left out."""
+    if after is None:
+        return
+    number, _, cursor = after.partition(".")
+    if not (number.isdecimal() and cursor.isdecimal() and len(number) < 10 and len(cursor) < 19):
+        raise Rejected("cursor_invalid", "this is not the cursor of a log line", "after")
+    for trial in trials:
+        if trial.number == int(number):
+            trial.after, trial.tail = int(cursor), None
+
+
+def _trial_at(row: Any, place: Position) -> _Trial:
+    """A trial whose log was read so far; a cursor of the version before says less of it."""
+    after, tail, before = (None if one is None else int(str(one)) for one in (*place, None, None)[:3])
+    return _Trial(row.id, row.number, after or 0, tail, before)
+
+
+def _last(trials: dict[int, Any]) -> int | None:
+    return max(trials) if trials else None

@@ -1,0 +1,80 @@
+"""What rented machines have cost, by who held their slots: the provisioner's ledger and the scheduler's holdings, laid over each other by day and pool."""
+
+import asyncio
+from datetime import UTC, datetime, time, timedelta
+from typing import cast
+
+from muster.errors import Rejected
+from services.gateway.machine_pools.cost_shares import added_up, idle, rented_of, with_shares
+from services.gateway.machine_pools.operations.pools import period_of
+from services.gateway.machine_pools.schema import CostKey, CostShare, CostShares, ListCostSharesRequest
+from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.usage.core import Part
+from services.gateway.usage.operations import load_used, named
+from services.gateway.usage.schema import UsageRow
+from shared.ids import SITE
+from shared.messages.machine_pools import GetSpending
+from shared.messages.usage import GetUsage, UsageKey, Used
+
+_PLACE: tuple[UsageKey, UsageKey] = ("day", "pool")
+
+
+async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostShares:
+    """Adds up what rented machines have cost by who held their slots: all tenants and what stood idle for who keeps the site, else the caller's tenant."""
+    is_site = call.caller.keeps_site and CostKey.EXPERIMENT not in request.by
+    by = list(dict.fromkeys(request.by)) or [CostKey.TENANT]
+    _check_sees(call, by)
+    since, until = period_of(call, request.since, request.until)
+    begin = datetime.combine(since, time(), UTC)
+    end = datetime.combine(until + timedelta(days=1), time(), UTC)
+    keys = cast(tuple[UsageKey, ...], tuple(map(str, by)))
+    whose = GetUsage(by=tuple(dict.fromkeys((*_PLACE, *keys))), since=begin, until=end)
+    spent, held, used = await asyncio.gather(
+        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.query_timeout_s),
+        load_used(call, GetUsage(by=_PLACE, since=begin, until=end), is_site=True),
+        load_used(call, whose, is_site),
+    )
+    rented = rented_of(spent.rows, held)
+    items = await _rows(call, added_up(with_shares(rented, used), keys))
+    if is_site:
+        items += await _rows(call, added_up(idle(rented), keys), is_idle=True)
+    cost = round(sum(one.cost for one in items), 6)
+    return CostShares(since=since.isoformat(), until=until.isoformat(), by=by, items=items, cost=cost)
+
+
+def _check_sees(call: Call, by: list[CostKey]) -> None:
+    """Raises Rejected where the sums would hold what the caller may not see."""
+    grants = call.caller.grants
+    if CostKey.EXPERIMENT in by and not grants.holds(Permission.EXPERIMENT_READ, TENANT):
+        raise Rejected(
+            "forbidden",
+            "what experiments cost is for who may read all of the tenant's",
+            "by",
+            "add up by tenant, pool or day, or see `muster usage --by workspace`",
+        )
+    if not grants.holds(Permission.CLUSTER_READ, TENANT):
+        raise Rejected(
+            "forbidden",
+            "you see what some workspaces use, not what the tenant costs",
+            "by",
+            "see `muster usage --by workspace`",
+        )
+
+
+async def _rows(call: Call, parts: list[Used], is_idle: bool = False) -> list[CostShare]:
+    return [_row(row, is_idle) for row in await named(call, [Part(one) for one in parts])]
+
+
+def _row(row: UsageRow, is_idle: bool) -> CostShare:
+    return CostShare(
+        day=row.day,
+        tenant=row.tenant,
+        experiment=row.experiment,
+        experiment_name=row.experiment_name,
+        pool=row.pool,
+        idle=is_idle,
+        slot_hours=round(row.slot_seconds / 3600, 6),
+        cost=row.cost,
+    )

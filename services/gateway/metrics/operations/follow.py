@@ -1,0 +1,94 @@
+"""Following what a trial reports, point by point: the registry is asked once for all streams that follow the same trial."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from uuid import UUID
+
+from services.gateway.experiments.find import Row, find_trial
+from services.gateway.metrics.places import BEGIN, Place, asked_of, place_of, read_place, with_places
+from services.gateway.metrics.schema import (
+    FollowExperimentMetricsRequest,
+    FollowTrialMetricsRequest,
+    ReportedValue,
+)
+from services.gateway.platform.call import Call
+from services.gateway.platform.events.tails import Page, Told
+from services.gateway.platform.patience import Patience, ask_patiently
+from services.gateway.trials.render import finite, not_finite, to_time
+from shared.ids import TrialId
+from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
+
+
+async def follow_trial_metrics(
+    call: Call, request: FollowTrialMetricsRequest
+) -> AsyncIterator[ReportedValue]:
+    """Streams what a trial reports, in the order of its reporting, until the trial has ended."""
+    row = await find_trial(call, request.trial)
+    trial: UUID = row.id
+    place = await _start(call, trial, request)
+    if call.announce is not None:
+        await call.announce(str(place))
+    read = partial(_read, call, row, Patience(call))
+    waiting = partial(call.doors.feed.waiting_for, call.tenant, "metrics", trial)
+    with call.doors.tails.following((*call.view, trial), place, read, waiting) as tail:
+        while True:
+            if place < tail.begin:
+                page = await read(place)
+                told, end = page.told, page.end
+            else:
+                told, end = tail.since(place), tail.end
+            for one in told:
+                if is_wanted(one.item, request):
+                    yield one.item
+            place = max(place, end)
+            if not await tail.more(place):
+                return
+
+
+async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) -> Place:
+    after = call.last_event_id or request.after
+    if after is not None:
+        return read_place(after)
+    return (
+        place_of((await ask_reported(call, trial, BEGIN, from_now=True)).end) if request.from_now else BEGIN
+    )
+
+
+async def _read(call: Call, trial: Row, patience: Patience, after: Place) -> Page[Place, ReportedValue]:
+    # Looked at before: what a trial reported until its end is there then, but for what is still on its way.
+    is_final = bool((await find_trial(call, str(trial.id))).changed["final"])
+    found = await ask_reported(call, trial.id, after)
+    told = [
+        Told(here, render_reported(trial, point, str(go_on)))
+        for point, here, go_on in with_places(found.points, after)
+    ]
+    is_over = patience.is_over(is_final) and found.is_last and not told
+    return Page(told, max(after, place_of(found.end)), found.is_last, is_over)
+
+
+async def ask_reported(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
+    """What a trial has reported behind a place, as the registry tells it."""
+    question = GetReported(trial_id=TrialId(trial), after=asked_of(after), from_now=from_now)
+    return await ask_patiently(call, question)
+
+
+def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedValue:
+    return ReportedValue(
+        cursor=cursor,
+        trial=trial.id,
+        trial_number=trial.number,
+        run=point.run_number,
+        group=point.group,
+        name=point.name,
+        step=point.step,
+        time=to_time(point.time_ms),
+        value=finite(point.value),
+        not_finite=not_finite(point.value),
+    )
+
+
+def is_wanted(
+    value: ReportedValue | ReportedPoint, request: FollowTrialMetricsRequest | FollowExperimentMetricsRequest
+) -> bool:
+    """Whether a stream's filters let a value through."""
+    return request.group in (None, value.group) and (not request.name or value.name in request.name)

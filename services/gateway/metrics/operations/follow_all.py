@@ -1,0 +1,134 @@
+"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `following`, of one trial."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import timedelta
+from math import inf
+
+from services.gateway.experiments import store
+from services.gateway.experiments.find import Row, experiment_in
+from services.gateway.metrics.operations.follow import is_wanted, render_reported
+from services.gateway.metrics.places import asked_of, place_of, with_places
+from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
+from services.gateway.metrics.spans import Spans, read_spans
+from services.gateway.platform.call import Call
+from services.gateway.platform.patience import Patience, ask_patiently
+from shared.ids import TrialId
+from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
+
+_AT_ONCE = 500
+_TRIALS_AT_ONCE = 100
+"""The registry reads the points of so many together."""
+_GATHERED_S = 0.2
+"""Hundreds of trials report at as many moments: they are not asked at each."""
+_POLLS = 5
+"""A hint may be lost: after so many polls' time trials are asked that none was about."""
+_SETTLED = timedelta(seconds=30)
+"""Of a trial that ended so long ago nothing is on its way any more."""
+
+
+async def follow_experiment_metrics(
+    call: Call, request: FollowExperimentMetricsRequest
+) -> AsyncIterator[ReportedValue]:
+    """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended."""
+    after = call.last_event_id or request.after
+    spans = read_spans(after) if after is not None else Spans()
+    is_passing, is_announced = after is None and request.from_now, False
+    patience: dict[int, Patience] = {}
+    seen, asked_all_s = -1, -inf
+    async with call.doors.feed.waiting_for(call.tenant, "metrics", None) as waiter:
+        while True:
+            # Taken before the registry is asked: what is hinted at from here on is asked in the next round.
+            hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
+            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.follow_poll_s
+            asked_all_s = now_s if is_for_all else asked_all_s
+            async with call.read() as connection:
+                experiment = await experiment_in(connection, request.experiment)
+                known = await store.load_standings(connection, experiment.id, numbers=list(patience))
+                new = await store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)
+            seen = max([seen, *(row.number for row in new)])
+            if is_passing:
+                await _pass_over(call, request, new, spans)
+            patience |= {row.number: Patience(call) for row in new if not spans.is_done(row.number)}
+            is_passing = is_passing and len(new) == _AT_ONCE
+            if not is_announced and not is_passing and call.announce is not None:
+                is_announced = True
+                await call.announce(str(spans))
+            due = [row for row in known if is_for_all or row.final or row.id in hinted]
+            open_ = [row for row in (*due, *new) if row.number in patience and not is_passing]
+            for some in _batched(open_):
+                async for value in _new_values(call, request, some, spans, patience):
+                    yield value
+            if len(new) == _AT_ONCE:
+                continue
+            if experiment.final and not patience:
+                return
+            await asyncio.sleep(_GATHERED_S)
+            await waiter.wait(call.doors.follow_poll_s)
+
+
+async def _pass_over(
+    call: Call, request: FollowExperimentMetricsRequest, rows: Sequence[Row], spans: Spans
+) -> None:
+    """What was reported already is not told."""
+    for row in rows:
+        if _is_settled(call, row):
+            spans.finish(row.number)
+    going_on = [row for row in rows if not spans.is_done(row.number)]
+    for some in _batched(going_on):
+        for row, found in zip(some, await _ask(call, request, some, spans, from_now=True), strict=True):
+            spans.reach(row.number, place_of(found.end))
+
+
+async def _new_values(
+    call: Call,
+    request: FollowExperimentMetricsRequest,
+    rows: Sequence[Row],
+    spans: Spans,
+    patience: dict[int, Patience],
+) -> AsyncIterator[ReportedValue]:
+    """What these trials have reported that was not told, and is wanted; `patience` loses those that are told to their end."""
+    while rows:
+        longer: list[Row] = []
+        for row, found in zip(rows, await _ask(call, request, rows, spans), strict=True):
+            place = spans.of(row.number)
+            for point, _, go_on in with_places(found.points, place):
+                spans.reach(row.number, go_on)
+                if is_wanted(point, request):
+                    yield render_reported(row, point, "" if request.without_cursors else str(spans))
+            spans.reach(row.number, max(place, place_of(found.end)))
+            if not found.is_last:
+                longer.append(row)
+            elif _is_settled(call, row) or (
+                patience[row.number].is_over(bool(row.final)) and not found.points
+            ):
+                spans.finish(row.number)
+                del patience[row.number]
+        rows = longer
+
+
+async def _ask(
+    call: Call,
+    request: FollowExperimentMetricsRequest,
+    rows: Sequence[Row],
+    spans: Spans,
+    from_now: bool = False,
+) -> tuple[ReportedPoints, ...]:
+    """What each of the trials has reported behind its place, in one question.
+
+    Of the wanted metrics alone where nobody comes back with a place: that of one choice is none of another's.
+    """
+    behind = tuple(
+        ReportedBehind(trial_id=TrialId(row.id), after=asked_of(spans.of(row.number))) for row in rows
+    )
+    which = {"group": request.group, "names": tuple(request.name)} if request.without_cursors else {}
+    question = GetReportedByTrials(trials=behind, from_now=from_now, **which)
+    return (await ask_patiently(call, question)).trials
+
+
+def _batched(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    return (rows[at : at + _TRIALS_AT_ONCE] for at in range(0, len(rows), _TRIALS_AT_ONCE))
+
+
+def _is_settled(call: Call, row: Row) -> bool:
+    return bool(row.final) and row.ended_at is not None and call.doors.clock.now() - row.ended_at > _SETTLED

@@ -1,0 +1,69 @@
+"""Reading metrics: the registry's to answer, ours to check whose they are."""
+
+from uuid import UUID
+
+from services.gateway.experiments import store
+from services.gateway.experiments.find import experiment_in, find_trial
+from services.gateway.metrics.schema import (
+    ExperimentMetrics,
+    ExperimentMetricsRequest,
+    MetricSummaries,
+    TrialMetrics,
+    TrialMetricsRequest,
+)
+from services.gateway.platform.call import Call
+from services.gateway.trials.render import render_series, render_summaries
+from services.gateway.trials.schema import TrialRequest
+from shared.ids import TrialId
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+
+_COMPARED = 50
+
+
+async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMetrics:
+    """Shows a trial's metrics by step."""
+    trial = await find_trial(call, request.trial)
+    question = GetSeries(
+        trial_id=TrialId(trial.id),
+        group=request.group,
+        names=tuple(request.name),
+        max_points=request.max_points,
+        first_step=request.first_step,
+        last_step=request.last_step,
+    )
+    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+
+
+async def get_trial_summaries(call: Call, request: TrialRequest) -> MetricSummaries:
+    """Shows every metric of a trial in numbers."""
+    trial = await find_trial(call, request.trial)
+    question = GetSummaries(trial_id=TrialId(trial.id))
+    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+
+
+async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) -> ExperimentMetrics:
+    """Shows the metrics of an experiment's trials side by side."""
+    chosen = await _choose_trials(call, request)
+    if not chosen:
+        return ExperimentMetrics(trials=[])
+    question = CompareTrials(
+        trials=tuple(TrialId(trial) for trial in chosen),
+        group=request.group,
+        names=tuple(request.name),
+        max_points=request.max_points,
+        first_step=request.first_step,
+        last_step=request.last_step,
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return ExperimentMetrics(trials=[render_series(page) for page in found.trials])
+
+
+async def _choose_trials(call: Call, request: ExperimentMetricsRequest) -> list[UUID]:
+    if request.trial:
+        return [(await find_trial(call, reference)).id for reference in request.trial]
+    async with call.read() as connection:
+        experiment = await experiment_in(connection, request.experiment)
+        rows = await store.load_best_trials(
+            connection, experiment.id, experiment.smaller_is_better, _COMPARED
+        )
+    return [row.id for row in rows]

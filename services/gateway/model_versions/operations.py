@@ -1,0 +1,187 @@
+"""Versions of models: commands to the registry, reads from what it announced. Neighbour: `models`."""
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.checkpoints.operations.read import check_visible, download_files
+from services.gateway.checkpoints.schema import Download
+from services.gateway.experiments.find import model_in, version_in
+from services.gateway.model_versions.comparing import compare
+from services.gateway.model_versions.schema import (
+    CompareModelVersionsRequest,
+    CreateModelVersionRequest,
+    DecideModelStageRequest,
+    DeleteModelVersionRequest,
+    EditModelVersionRequest,
+    ListModelVersionsRequest,
+    ModelComparison,
+    ModelVersion,
+    ModelVersionPage,
+    ModelVersionRequest,
+    RecordModelUseRequest,
+    SetModelStageRequest,
+)
+from services.gateway.models import store as models
+from services.gateway.models.render import render_version
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import APPROVE_MODEL, KEY, LOOK, READ_MODEL, SAFE, WRITE_MODEL
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.preconditions import guard
+from shared.ids import CheckpointId, ModelId, VersionId, derived_id
+from shared.messages.base import Command
+from shared.messages.checkpoints import ListCheckpoints
+from shared.messages.models import (
+    CreateVersion,
+    DecideStage,
+    DeleteVersion,
+    EditVersion,
+    RecordConsumer,
+    SetStage,
+)
+
+VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
+ORDERING = (
+    "CreateModelVersion",
+    "EditModelVersion",
+    "DeleteModelVersion",
+    "SetModelStage",
+    "ApproveModelStage",
+    "RejectModelStage",
+    "RecordModelUse",
+)
+
+
+async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
+    """Makes a saved checkpoint the next version of a model."""
+    await check_visible(call, request.checkpoint)
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        model = await model_in(connection, request.model)
+        return CreateVersion(
+            operation_id=operation_id,
+            version_id=VersionId(operation_id),
+            model_id=ModelId(model.id),
+            checkpoint_id=CheckpointId(request.checkpoint),
+            by=call.caller.name,
+            **request.model_dump(exclude={"model", "checkpoint"}),
+        )
+
+    return await carried_out(call, request, order, VERSION)
+
+
+async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
+    """Lists a model's versions, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
+    async with call.read() as connection:
+        model = await model_in(connection, request.model)
+        found = await models.load_versions(connection, model.id, wanted)
+    return ModelVersionPage(
+        items=[render_version(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def get_version(call: Call, request: ModelVersionRequest) -> ModelVersion:
+    """Shows one version of a model with its lineage."""
+    return render_version(await find_version(call, request.model, request.version))
+
+
+async def download_version(call: Call, request: ModelVersionRequest) -> Download:
+    """Says where each file of a version can be fetched, with its hash."""
+    row = await find_version(call, request.model, request.version)
+    return await download_files(call, UUID(row.changed["checkpoint_id"]))
+
+
+async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> ModelComparison:
+    """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
+    base = render_version(await find_version(call, request.model, request.base))
+    other = render_version(await find_version(call, request.model, request.other))
+    differences = compare(base, other, await _hashes(call, base), await _hashes(call, other))
+    return ModelComparison(base=base, other=other, differences=differences)
+
+
+async def edit_version(call: Call, request: EditModelVersionRequest) -> ModelVersion:
+    """Changes what is written about a version, or its tags; what it is made of cannot be changed."""
+    return await _changed(call, request, EditVersion, **request.model_dump(exclude={"model", "version"}))
+
+
+async def set_stage(call: Call, request: SetModelStageRequest) -> ModelVersion:
+    """Brings a version to a stage, or asks for the approvals that this takes."""
+    return await _changed(call, request, SetStage, stage=request.stage.value, reason=request.reason)
+
+
+async def approve_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
+    """Agrees to the change of stage that waits; who asked for it cannot."""
+    return await _changed(call, request, DecideStage, approve=True, reason=request.reason)
+
+
+async def reject_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
+    """Ends the change of stage that waits; the version stays where it is."""
+    return await _changed(call, request, DecideStage, approve=False, reason=request.reason)
+
+
+async def delete_version(call: Call, request: DeleteModelVersionRequest) -> ModelVersion:
+    """Deletes a version that no alias names and that is not in production; its number is not given again."""
+    return await _changed(call, request, DeleteVersion, reason=request.reason)
+
+
+async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion:
+    """Records that something used a version, such as batch inference; lineage shows it."""
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        row = await version_in(connection, await model_in(connection, request.model), request.version)
+        return RecordConsumer(
+            operation_id=operation_id,
+            consumer_id=derived_id(row.id, request.kind, request.reference),
+            version_id=row.id,
+            by=call.caller.name,
+            **request.model_dump(include={"kind", "reference", "metadata"}),
+        )
+
+    return await carried_out(call, request, order, VERSION)
+
+
+async def find_version(call: Call, model: str, version: str) -> Any:
+    """Raises NotFound."""
+    async with call.read() as connection:
+        return await version_in(connection, await model_in(connection, model), version)
+
+
+async def _changed(
+    call: Call, request: ModelVersionRequest, command: type[Command], **wishes: JsonValue
+) -> ModelVersion:
+    """Sends a command on the version that a request names."""
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        row = await version_in(connection, await model_in(connection, request.model), request.version)
+        about = {"operation_id": operation_id, "version_id": row.id, "by": call.caller.name}
+        return command.model_validate(about | wishes | guard(call, render_version(row), row.version))
+
+    return await carried_out(call, request, order, VERSION)
+
+
+async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:
+    question = ListCheckpoints(checkpoint_id=CheckpointId(version.checkpoint), limit=1)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return {file.path: file.sha256 for one in found.checkpoints for file in one.files}
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", CreateModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, create_version, status=201, long=True),
+    Operation("ListModelVersions", "GET", "/v1/models/{model}/versions", ListModelVersionsRequest, ModelVersionPage, READ_MODEL, SAFE, list_versions),
+    Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", ModelVersionRequest, ModelVersion, READ_MODEL, SAFE, get_version),
+    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, long=True, conditional=True),
+    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, long=True, conditional=True),
+    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", ModelVersionRequest, Download, READ_MODEL, SAFE, download_version, audited=LOOK, waits=True),
+    Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", CompareModelVersionsRequest, ModelComparison, READ_MODEL, SAFE, compare_versions, waits=True),
+    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, long=True, conditional=True),
+    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, long=True, conditional=True),
+    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, reject_stage, long=True, conditional=True),
+    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", RecordModelUseRequest, ModelVersion, WRITE_MODEL, KEY, record_use, long=True),
+)
+# fmt: on

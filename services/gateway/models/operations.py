@@ -1,0 +1,158 @@
+"""Registered models: commands to the registry, reads from what it announced. Neighbour: `versions`."""
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict
+from services.gateway.experiments.find import model_in, version_in
+from services.gateway.models import store as models
+from services.gateway.models.render import render_model
+from services.gateway.models.schema import (
+    CreateModelRequest,
+    DeleteModelRequest,
+    EditModelRequest,
+    ListModelsRequest,
+    Model,
+    ModelAlias,
+    ModelPage,
+    ModelRequest,
+    SetModelAliasRequest,
+)
+from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.preconditions import guard
+from shared.ids import ModelId
+from shared.messages.base import Command
+from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
+from shared.messages.specs import UNCATEGORIZED
+
+MODEL = Entity("model", models.load_model, render_model, Model)
+ORDERING = ("CreateModel", "EditModel", "DeleteModel", "SetModelAlias", "DeleteModelAlias")
+
+
+async def create_model(call: Call, request: CreateModelRequest) -> Model:
+    """Creates a model, to which versions can then be added."""
+    workspace = request.workspace or UNCATEGORIZED
+    call.check_place(Permission.MODEL_WRITE, Place(workspace))
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        await _refuse_taken(connection, workspace, request.name)
+        return CreateModel(
+            operation_id=operation_id,
+            model_id=ModelId(operation_id),
+            workspace=workspace,
+            by=call.caller.name,
+            **request.model_dump(exclude={"workspace"}),
+        )
+
+    return await carried_out(call, request, order, MODEL)
+
+
+async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
+    """Lists the models by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
+    async with call.read() as connection:
+        found = await models.load_models(
+            connection,
+            name_contains=request.name_contains,
+            workspace=request.workspace,
+            tag=request.tag,
+            wanted=wanted,
+        )
+    return ModelPage(
+        items=[render_model(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def get_model(call: Call, request: ModelRequest) -> Model:
+    """Shows one model."""
+    async with call.read() as connection:
+        return render_model(await model_in(connection, request.model))
+
+
+async def edit_model(call: Call, request: EditModelRequest) -> Model:
+    """Changes what is written about a model, its tags, or who must agree to a stage."""
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        model = await model_in(connection, request.model)
+        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
+        if request.approvals:
+            # Whoever may ask for a stage could otherwise have nobody asked first.
+            call.check_place(Permission.MODEL_APPROVE, Place(model.workspace))
+        values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
+        return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
+
+    return await carried_out(call, request, order, MODEL)
+
+
+async def set_alias(call: Call, request: SetModelAliasRequest) -> Model:
+    """Lets an alias name one version, from now on no other."""
+    return await _alias(call, request, request.version)
+
+
+async def delete_alias(call: Call, request: ModelAlias) -> Model:
+    """Takes an alias away; the version that it named stays."""
+    return await _alias(call, request, None)
+
+
+async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
+    """Deletes a model with all its versions, none of which may be in use; its name is free again."""
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        model = await model_in(connection, request.model)
+        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
+        return DeleteModel(
+            operation_id=operation_id,
+            model_id=model.id,
+            reason=request.reason,
+            by=call.caller.name,
+            **guard(call, render_model(model), model.version),
+        )
+
+    return await carried_out(call, request, order, MODEL)
+
+
+async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        model = await model_in(connection, request.model)
+        call.note(before=render_model(model))
+        return SetAlias(
+            operation_id=operation_id,
+            model_id=model.id,
+            alias=request.alias,
+            number=(await version_in(connection, model, version)).number if version else None,
+            by=call.caller.name,
+            **guard(call, render_model(model), model.version),
+        )
+
+    return await carried_out(call, request, order, MODEL)
+
+
+async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) -> None:
+    """Only the early answer: the registry has the last word on names."""
+    if await models.load_named(connection, f"{workspace}/{name}"):
+        raise Conflict(
+            "model_exists",
+            f"a model named {name!r} exists already in {workspace!r}",
+            "name",
+            "choose another name",
+        )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, long=True),
+    Operation("ListModels", "GET", "/v1/models", ListModelsRequest, ModelPage, READ_MODEL, SAFE, list_models),
+    Operation("GetModel", "GET", "/v1/models/{model}", ModelRequest, Model, READ_MODEL, SAFE, get_model),
+    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, long=True, conditional=True),
+    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, long=True, conditional=True),
+    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, long=True, conditional=True),
+    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, long=True, conditional=True),
+)
+# fmt: on

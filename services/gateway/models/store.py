@@ -1,0 +1,172 @@
+"""Models and versions as the registry last said them. Deleted ones are found by nobody."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, DateTime, Row, Text, cast, func, select
+from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.tables import model, model_version
+from services.gateway.projections.versions import Applied
+from services.gateway.webhooks.core import REMOVED
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+from shared.messages.models import ModelChanged, VersionChanged
+
+AMBIGUOUS_SHOWN = 5
+KEPT = "kept"
+MODELS = Cells(
+    model,
+    {
+        "description": model.c.changed["description"].as_string(),
+        "owner": model.c.changed["by"].as_string(),
+        "versions": model.c.changed["versions"].as_integer(),
+        "created_at": cast(model.c.changed["created_at"].as_string(), DateTime(timezone=True)),
+    },
+)
+"""What of a model a list can go by."""
+_TOLD = model_version.c.changed
+VERSIONS = Cells(
+    model_version,
+    {
+        "name": _TOLD["name"].as_string(),
+        "comment": _TOLD["comment"].as_string(),
+        "tags": func.array(
+            select(func.json_array_elements_text(_TOLD["tags"])).correlate(model_version).scalar_subquery(),
+            type_=ARRAY(Text),
+        ),
+        "stage": _TOLD["stage"].as_string(),
+        "checkpoint": _TOLD["checkpoint_id"].as_string(),
+        "files": _TOLD["files"].as_integer(),
+        "size_bytes": cast(_TOLD["size_bytes"].as_string(), BigInteger),
+        "owner": _TOLD["by"].as_string(),
+        "created_at": cast(_TOLD["created_at"].as_string(), DateTime(timezone=True)),
+        "lineage.experiment": _TOLD["lineage", "experiment_id"].as_string(),
+        "lineage.trial": _TOLD["lineage", "trial_id"].as_string(),
+        "lineage.step": _TOLD["lineage", "step"].as_integer(),
+    },
+)
+"""What of a version a list can go by."""
+
+
+async def apply_model(
+    connection: AsyncConnection, tenant: UUID, changed: ModelChanged
+) -> Applied[ModelChanged] | None:
+    """Takes over a newer version; None for one already known."""
+    query = select(model.c.is_deleted).where(model.c.id == changed.model_id)
+    was_deleted = (await connection.execute(query)).scalar_one_or_none()
+    values = {
+        "name": changed.name,
+        "workspace": changed.workspace,
+        "tags": list(changed.tags),
+        "is_deleted": changed.deleted_at is not None,
+        "version": changed.version,
+        "changed": changed.as_json(),
+    }
+    statement = (
+        upsert(model)
+        .values(tenant=tenant, id=changed.model_id, **values)
+        .on_conflict_do_update(index_elements=["id"], set_=values, where=model.c.version < changed.version)
+    )
+    if not (await connection.execute(statement)).rowcount:
+        return None
+    return Applied(changed, None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
+
+
+async def apply_version(
+    connection: AsyncConnection, tenant: UUID, changed: VersionChanged
+) -> Applied[VersionChanged] | None:
+    """Takes over a newer version; None for one already known."""
+    before = await load_version_by_id(connection, changed.version_id)
+    values = {
+        "number": changed.number,
+        "is_deleted": changed.deleted_at is not None,
+        "version": changed.version,
+        "changed": changed.as_json(),
+    }
+    statement = (
+        upsert(model_version)
+        .values(tenant=tenant, id=changed.version_id, model=changed.model_id, **values)
+        .on_conflict_do_update(
+            index_elements=["id"], set_=values, where=model_version.c.version < changed.version
+        )
+    )
+    if not (await connection.execute(statement)).rowcount:
+        return None
+    if before is None:
+        return Applied(changed, None)
+    return Applied(changed, standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
+
+
+def standing_of(stage: str, *, is_deleted: bool) -> str:
+    """What a model or a version is to who hears of it: in a stage, or gone."""
+    return REMOVED if is_deleted else stage
+
+
+async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:
+    """Those that an id, a name or `workspace/name` names; a name may be several workspaces'."""
+    query = select(model).where(model.c.is_deleted.is_(False))
+    if isinstance(reference, UUID):
+        query = query.where(model.c.id == reference)
+    else:
+        workspace, slash, name = reference.rpartition("/")
+        query = query.where(model.c.name == name)
+        if slash:
+            query = query.where(model.c.workspace == workspace)
+    return (await connection.execute(query.order_by(model.c.workspace).limit(AMBIGUOUS_SHOWN))).all()
+
+
+async def load_models(
+    connection: AsyncConnection,
+    *,
+    name_contains: str | None,
+    workspace: str | None,
+    tag: str | None,
+    wanted: Wanted,
+) -> Part:
+    query = select(model).where(model.c.is_deleted.is_(False))
+    if name_contains:
+        query = query.where(model.c.name.icontains(name_contains, autoescape=True))
+    if workspace:
+        query = query.where(model.c.workspace == workspace)
+    if tag:
+        query = query.where(model.c.tags.contains([tag]))
+    return await load_part(connection, query, MODELS, wanted)
+
+
+async def load_model(connection: AsyncConnection, model_id: UUID) -> Row[Any] | None:
+    """By its id, deleted or not."""
+    return (await connection.execute(select(model).where(model.c.id == model_id))).one_or_none()
+
+
+async def load_version_by_id(connection: AsyncConnection, version_id: UUID) -> Row[Any] | None:
+    """By its id, deleted or not."""
+    return (
+        await connection.execute(select(model_version).where(model_version.c.id == version_id))
+    ).one_or_none()
+
+
+async def load_known_versions(connection: AsyncConnection, ids: Collection[UUID]) -> set[UUID]:
+    """Those of the ids that are versions' here."""
+    query = select(model_version.c.id).where(model_version.c.id.in_(ids))
+    return set((await connection.execute(query)).scalars())
+
+
+async def load_version(connection: AsyncConnection, model_id: UUID, number: int | None) -> Row[Any] | None:
+    """By its number; None names the newest."""
+    query = _versions_of(model_id)
+    if number is not None:
+        query = query.where(model_version.c.number == number)
+    return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(1))).one_or_none()
+
+
+async def load_versions(connection: AsyncConnection, model_id: UUID, wanted: Wanted) -> Part:
+    return await load_part(connection, _versions_of(model_id), VERSIONS, wanted)
+
+
+def _versions_of(model_id: UUID) -> Any:
+    return select(model_version).where(
+        model_version.c.model == model_id, model_version.c.is_deleted.is_(False)
+    )

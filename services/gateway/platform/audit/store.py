@@ -1,0 +1,130 @@
+"""The audit log: appending what waits to be sealed, sealing it, and reading what is sealed."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import DateTime, Row, Text, Uuid, cast, column, delete, func, insert, literal, select
+from sqlalchemy.dialects.postgresql import JSON
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.audit import Anchor
+from services.gateway.platform.audit.tables import audit, audit_waiting
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+from shared.ids import TenantId
+from shared.statements import rows_given
+
+Sealed = tuple[int, str, bytes]
+RECORDS = Cells(
+    audit,
+    {name: audit.c.record[name].as_string() for name in ("code", "address", "agent", "protocol", "trace_id")}
+    | {
+        "at": cast(audit.c.at, DateTime(timezone=True)),
+        "count": func.coalesce(audit.c.record["count"].as_integer(), 1),
+    },
+)
+"""What of a record a list can go by."""
+
+
+async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
+    """Under a tenant's role: records of that tenant only."""
+    given = rows_given([audit_waiting.c.tenant, column("record", Text)], zip(tenants, records, strict=True))
+    rows = select(given.c.tenant, cast(given.c.record, JSON))
+    await connection.execute(insert(audit_waiting).from_select(["tenant", "record"], rows))
+
+
+async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
+    """Whose records wait to be sealed."""
+    return list(map(TenantId, await connection.scalars(select(audit_waiting.c.tenant).distinct())))
+
+
+async def try_turn(connection: AsyncConnection, tenant: UUID) -> bool:
+    """Until the transaction ends nobody else seals this tenant's records; False where somebody does."""
+    key = func.hashtextextended(f"muster:audit:{tenant}", 0)
+    return bool(await connection.scalar(select(func.pg_try_advisory_xact_lock(key))))
+
+
+async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) -> list[str]:
+    """Takes records away from those that wait, in the order in which they came."""
+    waiting = audit_waiting.alias("waiting")
+    first = select(waiting.c.position).where(waiting.c.tenant == tenant).order_by(waiting.c.position)
+    take = delete(audit_waiting).where(audit_waiting.c.position.in_(first.limit(limit)))
+    text = cast(audit_waiting.c.record, Text).label("record")
+    rows = (await connection.execute(take.returning(audit_waiting.c.position, text))).all()
+    return [row.record for row in sorted(rows, key=lambda row: row.position)]
+
+
+async def insert_sealed(
+    connection: AsyncConnection, tenant: UUID, now: datetime, sealed: Sequence[Sealed]
+) -> None:
+    """Fails where a sequence is taken already."""
+    given = rows_given([audit.c.sequence, column("record", Text), audit.c.hash], sealed)
+    constants = literal(tenant, Uuid), literal(now, DateTime(timezone=True))
+    rows = select(given.c.sequence, cast(given.c.record, JSON), given.c.hash, *constants)
+    names = ("sequence", "record", "hash", "tenant", "sealed_at")
+    await connection.execute(insert(audit).from_select(names, rows))
+
+
+async def load_head(connection: AsyncConnection, tenant: UUID) -> Anchor:
+    """The last sealed record's sequence and hash."""
+    query = select(audit.c.sequence, audit.c.hash).where(audit.c.tenant == tenant)
+    last = (await connection.execute(query.order_by(audit.c.sequence.desc()).limit(1))).one_or_none()
+    return Anchor(last.sequence, bytes(last.hash)) if last is not None else Anchor()
+
+
+async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) -> bytes | None:
+    """The hash that a record was sealed with."""
+    query = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.sequence == sequence)
+    found = (await connection.execute(query)).scalar_one_or_none()
+    return bytes(found) if found is not None else None
+
+
+async def load_texts(
+    connection: AsyncConnection, tenant: UUID, after: int, last: int | None, limit: int
+) -> Sequence[Row[Any]]:
+    """Sequences, texts as they were sealed, and hashes, in order, behind `after` and up to `last`."""
+    text = cast(audit.c.record, Text).label("text")
+    query = select(audit.c.sequence, text, audit.c.hash).where(
+        audit.c.tenant == tenant, audit.c.sequence > after
+    )
+    if last is not None:
+        query = query.where(audit.c.sequence <= last)
+    return (await connection.execute(query.order_by(audit.c.sequence).limit(limit))).all()
+
+
+async def load_bounds(
+    connection: AsyncConnection, tenant: UUID, since: datetime | None, until: datetime | None
+) -> tuple[int, int]:
+    """The first and the last sequence of what happened from `since` to before `until`; the last lies before the first where nothing did."""
+    query = select(func.min(audit.c.sequence), func.max(audit.c.sequence)).where(audit.c.tenant == tenant)
+    if since is not None:
+        query = query.where(audit.c.at >= _as_stored(since))
+    if until is not None:
+        query = query.where(audit.c.at < _as_stored(until))
+    first, last = (await connection.execute(query)).one()
+    return (first, last) if first is not None else (1, 0)
+
+
+async def load_records(
+    connection: AsyncConnection,
+    tenant: UUID,
+    given: dict[str, str],
+    since: datetime | None,
+    until: datetime | None,
+    wanted: Wanted,
+) -> Part:
+    """`given` says what columns must hold."""
+    query = select(audit.c.sequence, audit.c.record, audit.c.hash).where(audit.c.tenant == tenant)
+    for name, value in given.items():
+        query = query.where(audit.c[name] == value)
+    if since is not None:
+        query = query.where(audit.c.at >= _as_stored(since))
+    if until is not None:
+        query = query.where(audit.c.at < _as_stored(until))
+    return await load_part(connection, query, RECORDS, wanted)
+
+
+def _as_stored(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

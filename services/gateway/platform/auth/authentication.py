@@ -1,0 +1,220 @@
+"""From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: cached for two seconds, refused the same way whatever is wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.auth import (
+    role_store as roles,
+    session_store as sign_in,
+    token_store as tokens,
+)
+from services.gateway.platform.auth.file import CertificateSection
+from services.gateway.platform.auth.grants import Binding, Held, add_up
+from services.gateway.platform.auth.permissions import ROLES, Permissions, parse_permissions
+from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.auth.tokens import hash_token, is_session, is_token
+from services.gateway.platform.call import Caller
+from shared.cache import Cache
+from shared.clock import Clock
+from shared.db import Database
+from shared.ids import TenantId, derived_id
+from shared.jwts import NotValid, is_jwt
+
+CACHED_S = 2.0
+"""A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
+_MAX_CALLERS = 4096
+_TOUCHED_EVERY = timedelta(minutes=1)
+"""A session in use is written so often, and no call pays for more."""
+_SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
+"""Who calls by a provider's token or a certificate has no token of ours: its id is derived from this."""
+_log = structlog.get_logger()
+
+
+_BEARER = "Bearer "
+
+
+def read_bearer(header: str | None) -> str | None:
+    """The token of an Authorization header; None for anything else."""
+    if header is None or not header.startswith(_BEARER):
+        return None
+    return header[len(_BEARER) :].strip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a caller shows to be known by."""
+
+    bearer: str | None = None
+    certificates: tuple[str, ...] = ()
+    """The URIs of the client certificate that the connection was made with; a bearer goes before them."""
+
+
+class Authenticator:
+    """Knows who calls. The look-ups need the system role: the tenant is what they find out."""
+
+    def __init__(
+        self,
+        database: Database,
+        pepper: bytes,
+        clock: Clock,
+        providers: Providers,
+        certificates: Mapping[str, CertificateSection],
+    ) -> None:
+        self._database = database
+        self._pepper = pepper
+        self._clock = clock
+        self._providers = providers
+        self._certificates = certificates
+        self._callers = Cache[bytes, Caller]("callers", _MAX_CALLERS, CACHED_S, clock)
+
+    async def caller_of(self, shown: Presented) -> Caller:
+        """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
+        text = shown.bearer
+        if text is None:
+            text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
+        if text is None:
+            raise Unauthenticated("no_token")
+        hashed = hash_token(self._pepper, text)  # no token stays in memory
+        caller = await self._callers.load(hashed, partial(self._look_up, shown.bearer, text, hashed))
+        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
+            raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
+        return caller
+
+    async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
+        if bearer is None:
+            return await self._of_certificate(text.removeprefix("uri:"))
+        if is_token(bearer):
+            return await self._of_token(hashed)
+        if is_session(bearer):
+            return await self._of_session(hashed)
+        if is_jwt(bearer):
+            return await self._of_provider(bearer, hashed)
+        raise Unauthenticated("no_such_token")
+
+    async def _of_token(self, hashed: bytes) -> Caller:
+        async with self._database.system() as connection:
+            row = await tokens.find_token(connection, hashed)
+            if row is None:
+                raise Unauthenticated("no_such_token")
+            if row.revoked_at is not None or row.disabled_at is not None:
+                why = "token_revoked" if row.revoked_at is not None else "user_disabled"
+                name = row.account_name or row.name
+                raise Unauthenticated(why, TenantId(row.tenant), row.id, row.account, name)
+            given = await _given(connection, row.tenant, row.account, row.role)
+        return Caller(
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            token_id=row.id,
+            name=row.account_name or row.name,
+            grants=add_up(given, _scope(row.scope)),
+            roles=_held(given),
+            user=row.account,
+            expires_at=row.expires_at,
+        )
+
+    async def _of_session(self, hashed: bytes) -> Caller:
+        now = self._clock.now()
+        async with self._database.system() as connection:
+            row = await sign_in.find_session(connection, hashed)
+            if row is None:
+                raise Unauthenticated("no_such_token")
+            why = _why_not(row, now)
+            if why is not None:
+                tenant = TenantId(row.tenant)
+                name = row.account_name or row.token_name or ""
+                raise Unauthenticated(why, tenant, row.id, row.account, name)
+            if row.used_at + _TOUCHED_EVERY <= now:
+                await sign_in.touch_session(connection, row.id, now)
+            given = await _given(connection, row.tenant, row.account, row.token_role)
+        return Caller(
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            # What stands for a token that is nobody's is the token: views and operations are found again after the next sign-in.
+            token_id=row.id if row.account is not None else row.token,
+            name=row.account_name or row.token_name,
+            grants=add_up(given, _scope(row.token_scope)),
+            roles=_held(given),
+            user=row.account,
+            expires_at=row.expires_at,
+            session=row.id,
+        )
+
+    async def _of_provider(self, bearer: str, hashed: bytes) -> Caller:
+        """A program with a token that a provider of its tenant signed."""
+        try:
+            section, claims = await self._providers.verify_program(bearer)
+        except NotValid as error:
+            _log.info("a provider's token was refused", reason=str(error))
+            raise Unauthenticated("bad_token") from None
+        async with self._database.system() as connection:
+            row = await sign_in.find_account_in(connection, section.tenant, section.issuer, claims["sub"])
+            return await self._of_account(connection, row, hashed, _moment(claims["exp"]))
+
+    async def _of_certificate(self, uri: str) -> Caller:
+        whose = self._certificates[uri]
+        async with self._database.system() as connection:
+            row = await sign_in.find_account_named(connection, whose.tenant, whose.user)
+            return await self._of_account(connection, row, uri.encode(), None)
+
+    async def _of_account(
+        self, connection: AsyncConnection, row: Any, shown: bytes, expires_at: datetime | None
+    ) -> Caller:
+        if row is None:
+            raise Unauthenticated("unknown_program")
+        if row.disabled_at is not None:
+            raise Unauthenticated("user_disabled", TenantId(row.tenant), user=row.id, name=row.name)
+        given = await roles.load_given(connection, row.tenant, row.id)
+        return Caller(
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            token_id=derived_id(_SHOWN, shown.hex()),
+            name=row.name,
+            grants=add_up(given),
+            roles=_held(given),
+            user=row.id,
+            expires_at=expires_at,
+        )
+
+
+async def _given(
+    connection: AsyncConnection, tenant: UUID, account: UUID | None, role: str
+) -> Sequence[Binding]:
+    """An account's roles, or that of a token that is nobody's."""
+    if account is None:
+        return [Binding(role, ROLES[role])]
+    return await roles.load_given(connection, tenant, account)
+
+
+def _scope(listed: list[str] | None) -> Permissions | None:
+    return None if listed is None else parse_permissions(listed)
+
+
+def _why_not(session: Any, now: datetime) -> str | None:
+    """A session that is past its time is told by the caller's own end."""
+    if session.disabled_at is not None:
+        return "user_disabled"
+    if session.ended_at is not None:
+        return "session_ended"
+    if session.token is not None and (session.token_name is None or session.token_revoked_at is not None):
+        return "token_revoked"
+    return "session_idle" if session.used_at + timedelta(seconds=session.idle_s) <= now else None
+
+
+def _held(given: Sequence[Binding]) -> tuple[Held, ...]:
+    return tuple(Held(one.role, one.place) for one in given)
+
+
+def _moment(seconds: float) -> datetime:
+    """The end of a token that a provider signed; one beyond all calendars never comes."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.max.replace(tzinfo=UTC)

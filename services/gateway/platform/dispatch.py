@@ -1,0 +1,251 @@
+"""The one way into every operation, whatever the protocol: who calls, may they, do they keep to their limits, then the handler under a deadline."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, cast
+
+from muster.errors import Rejected, Transient, uncertain
+from services.gateway.platform.audit.auditor import Pen
+from services.gateway.platform.audit.records import Audited, Facts, Origin, asked_of, name_entity
+from services.gateway.platform.auth.authentication import Authenticator, Presented
+from services.gateway.platform.auth.permissions import SITE as SITE_PERMISSIONS, Access
+from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.call import NOBODY, Call, Caller, Doors, check_permission
+from services.gateway.platform.deferring import StillWorking
+from services.gateway.platform.events.streams import QUIET_S, OpenStreams, with_silences
+from services.gateway.platform.limits.allowances import Allowances
+from services.gateway.platform.limits.concurrency import ConcurrencyLimits
+from services.gateway.platform.limits.exceeded import LimitExceeded
+from services.gateway.platform.limits.rate_limits import RateLimiter
+from services.gateway.platform.operation import MAX_KEY_CHARS, Idempotency, Operation
+from services.gateway.platform.schema import Request, Resource
+from shared import telemetry
+from shared.ids import SITE, TenantId
+from shared.telemetry import metrics
+
+NOWHERE = Origin()
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_DENIALS = {"forbidden", "unauthenticated"}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a call brings beside its request."""
+
+    bearer: str | None = field(default=None, repr=False)
+    certificates: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+    if_match: str | None = None
+    last_event_id: str | None = None
+    body: AsyncIterator[bytes] | None = None
+    announce: Callable[[str], Awaitable[None]] | None = None
+    origin: Origin = NOWHERE
+
+    @property
+    def presented(self) -> Presented:
+        """What the caller is known by."""
+        return Presented(self.bearer, self.certificates)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Admits callers and calls operations."""
+
+    doors: Doors
+    authenticator: Authenticator
+    rate_limiter: RateLimiter
+    allowances: Allowances
+    concurrency: ConcurrencyLimits
+    deadline_s: float
+    upload_deadline_s: float
+    streams: OpenStreams
+    quiet_s: float = QUIET_S
+
+    @asynccontextmanager
+    async def admit(
+        self,
+        row: Operation[Any, Any],
+        shown: Presented,
+        origin: Origin = NOWHERE,
+        named: Mapping[str, str] = NOTHING,
+    ) -> AsyncIterator[Caller]:
+        """Yield the caller, once it is known, allowed, and within its limits; nothing of the request's body is read before.
+
+        Its place in the concurrency limits is held until the block ends.
+
+        Args:
+            named: what the request's path names.
+        """
+        with metrics.request(row.rate_class):
+            caller = await self._identify(row, shown, origin, named)
+            try:
+                await self._check_rate(row, caller)
+                if row.occupies is None:
+                    yield caller
+                else:
+                    # Strangers share no limit: one of them could keep all others from signing in.
+                    sender = caller.tenant if caller is not NOBODY else origin.address
+                    async with self.concurrency.hold(sender, row.occupies):
+                        yield caller
+            except LimitExceeded as error:
+                metrics.rejection(row.rate_class, error.limit)
+                raise
+
+    async def _identify(
+        self, row: Operation[Any, Any], shown: Presented, origin: Origin, named: Mapping[str, str]
+    ) -> Caller:
+        caller = NOBODY
+        if not isinstance(row.permission, Access):
+            try:
+                caller = await self.authenticator.caller_of(shown)
+                check_permission(caller, row.permission, bool(row.path_fields))
+            except Rejected as error:
+                self._deny(row, caller, origin, named, error)
+                raise
+        return caller
+
+    async def _check_rate(self, row: Operation[Any, Any], caller: Caller) -> None:
+        if row.permission is not Access.PUBLIC:
+            own = await self.allowances.rates_of(caller) if caller is not NOBODY else None
+            await self.rate_limiter.take(caller.tenant, row.rate_class, own)
+
+    async def call(
+        self,
+        row: Operation[Any, Any],
+        caller: Caller,
+        request: Request,
+        inputs: Inputs,
+        left_s: float | None = None,
+    ) -> Resource:
+        """Calls a unary operation; `left_s` is what remains of the caller's own deadline."""
+        deadline_s = self.upload_deadline_s if row.stream == "upload" else self.deadline_s
+        if left_s is not None:
+            deadline_s = min(deadline_s, left_s)
+        handler = cast(Callable[[Call, Request], Awaitable[Resource]], row.handler)
+        call = self._call(row, caller, request, inputs)
+        try:
+            async with asyncio.timeout(deadline_s):
+                found = await handler(call, request)
+                # What was read, or found to be so already: what changed something has its record.
+                await call.record()
+                return found
+        except Rejected as error:
+            # Else it was allowed, and another service refused it.
+            if call.pen is None or not call.pen.is_written:
+                self._deny(row, caller, inputs.origin, _named(row, request), error)
+            raise
+        except StillWorking:
+            raise
+        except Transient as error:
+            if call.pen is not None and call.pen.has_changed:
+                raise uncertain(error, call.pen.asked_path) from error
+            raise
+        except TimeoutError:
+            late = Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout")
+            # Also where no commit was seen: it may have been interrupted.
+            raise (uncertain(late, call.pen.asked_path) if call.pen is not None else late) from None
+
+    def stream(
+        self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs
+    ) -> AsyncIterator[Resource | None]:
+        """Calls a streaming operation; nothing more is sent to a caller whose rights have changed. None: nothing came for a while."""
+        handler = cast(Callable[[Call, Request], AsyncIterator[Resource]], row.handler)
+        call = self._call(row, caller, request, inputs)
+        return self._still_allowed(handler(call, request), call, inputs)
+
+    async def _still_allowed(
+        self, items: AsyncIterator[Resource], call: Call, inputs: Inputs
+    ) -> AsyncIterator[Resource | None]:
+        with self.streams.one(call.tenant):
+            await call.record()
+            async with aclosing(
+                cast(AsyncGenerator[Resource | None], with_silences(items, self.quiet_s))
+            ) as told:
+                async for item in told:
+                    if await self.authenticator.caller_of(inputs.presented) != call.caller:
+                        raise Transient("what you may do has changed; connect again", 0.5, "restarting")
+                    yield item
+
+    def _call(self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs) -> Call:
+        key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None
+        if key is not None and not 1 <= len(key) <= MAX_KEY_CHARS:
+            raise Rejected(
+                "invalid_request", f"the key must have 1 to {MAX_KEY_CHARS} characters", "Idempotency-Key"
+            )
+        if inputs.if_match is not None and row.has_effect and not row.conditional:
+            raise Rejected(
+                "precondition_unsupported",
+                f"{row.name} cannot be made to depend on what you saw",
+                "If-Match",
+                "leave the header out",
+            )
+        return Call(
+            operation=row.name,
+            doors=self.doors,
+            caller=caller,
+            needed=row.permission,
+            idempotency_key=key,
+            is_secret=row.secret,
+            if_match=inputs.if_match if row.conditional else None,
+            address=inputs.origin.address or None,
+            join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
+            body=inputs.body,
+            last_event_id=inputs.last_event_id,
+            announce=inputs.announce,
+            pen=self._pen(row, caller, request, inputs.origin),
+        )
+
+    def _pen(self, row: Operation[Any, Any], caller: Caller, request: Request, origin: Origin) -> Pen | None:
+        if row.audits is Audited.NEVER:
+            return None
+        asked = request.model_dump(mode="json", exclude=set(row.path_fields), exclude_defaults=True)
+        return Pen(
+            facts=_facts(row, caller, origin, _named(row, request)),
+            tenants=(_whose(row, caller),),
+            path=row.path,
+            trace_id=telemetry.trace_id(),
+            asked=asked_of(asked),
+            auditor=self.doors.auditor,
+        )
+
+    def _deny(
+        self,
+        row: Operation[Any, Any],
+        caller: Caller,
+        origin: Origin,
+        named: Mapping[str, str],
+        error: Rejected,
+    ) -> None:
+        """Has a refusal told in the log of whose caller it was. That a thing to look at was not found is none; one to change may be another's."""
+        if isinstance(error, Unauthenticated):
+            facts = replace(
+                _facts(row, caller, origin, named), actor=error.name, user=error.user, token=error.token
+            )
+            self.doors.auditor.deny(error.tenant, facts, error.why)
+        elif error.code in _DENIALS or (error.code == "not_found" and row.audits is not Audited.NEVER):
+            self.doors.auditor.deny(_whose(row, caller), _facts(row, caller, origin, named), error.code)
+
+
+def _facts(row: Operation[Any, Any], caller: Caller, origin: Origin, named: Mapping[str, str]) -> Facts:
+    return Facts(
+        operation=row.name,
+        entity=name_entity(row.path, named),
+        origin=origin,
+        actor=caller.name,
+        user=caller.user,
+        token=caller.token_id if caller is not NOBODY else None,
+        path=named,
+    )
+
+
+def _named(row: Operation[Any, Any], request: Request) -> dict[str, str]:
+    """What the request's path names."""
+    return {name: str(getattr(request, name)) for name in row.path_fields}
+
+
+def _whose(row: Operation[Any, Any], caller: Caller) -> TenantId:
+    """In whose log a call stands: the site's where it is about what belongs to no tenant."""
+    return SITE if row.permission in SITE_PERMISSIONS or caller is NOBODY else caller.tenant

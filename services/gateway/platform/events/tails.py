@@ -1,0 +1,147 @@
+"""The newest of what grows (a tenant's events, a trial's points), read once for all streams that see the same of it: a thousand idle streams cost as much as one."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from services.gateway.platform.events.feed import Waiter
+
+KEPT = 256
+"""So many items are held for streams that follow; who is further behind reads by itself."""
+
+
+class Ordered(Protocol):
+    """A position: what comes later is greater."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+
+
+P = TypeVar("P", bound=Ordered)
+I = TypeVar("I")  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Generic[P, I]):
+    """An item and its position."""
+
+    position: P
+    item: I
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[P, I]):
+    """What follows a position, oldest first. All that may be seen up to `end` is in it; `is_last` where nothing was left out behind it,
+    and `is_over` where nothing will ever be."""
+
+    told: Sequence[Told[P, I]]
+    end: P
+    is_last: bool
+    is_over: bool = False
+
+
+Read = Callable[[P], Awaitable[Page[P, I]]]
+"""Reads what is behind a position, as one kind of caller sees it."""
+Waiting = Callable[[], AbstractAsyncContextManager[Waiter]]
+"""Where changes are waited for."""
+
+
+class Tail(Generic[P, I]):
+    """The end of something that grows, as one kind of caller sees it; all that came behind `begin` is held, up to `end`."""
+
+    def __init__(self, begin: P) -> None:
+        self.begin = self.end = begin
+        self.is_over = False
+        self._held: deque[Told[P, I]] = deque()
+        self._told = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    async def follow(self, read: Read[P, I], wait: Callable[[], Awaitable[None]]) -> None:
+        """Reads on at each wake, until it is over, is cancelled or fails."""
+        while not self.is_over:
+            page = await read(self.end)
+            self._hold(page)
+            if page.is_last and not page.is_over:
+                await wait()
+
+    def fail(self, error: BaseException) -> None:
+        """Raises to all who follow what reading on has failed with."""
+        self._failure = error
+        self._told.set()
+
+    def since(self, position: P) -> list[Told[P, I]]:
+        """What is held behind `position`, which is not before `begin`; oldest first."""
+        newer: list[Told[P, I]] = []
+        for told in reversed(self._held):
+            if told.position <= position:
+                break
+            newer.append(told)
+        return newer[::-1]
+
+    async def more(self, position: P) -> bool:
+        """Returns once something may stand behind `position`; False: nothing ever will. Raises what reading on has failed with."""
+        while self.end <= position and self._failure is None and not self.is_over:
+            await self._told.wait()
+        if self._failure is not None:
+            raise self._failure
+        return position < self.end
+
+    def _hold(self, page: Page[P, I]) -> None:
+        if page.end <= self.end and not page.is_over:
+            return
+        self._held.extend(page.told)
+        self.end, self.is_over = page.end, page.is_over
+        while len(self._held) > KEPT:
+            self.begin = self._held.popleft().position
+        self._told.set()
+        self._told = asyncio.Event()
+
+
+@dataclass(slots=True)
+class _Followed:
+    tail: Tail[Any, Any]
+    reading: asyncio.Task[None]
+    streams: int = 0
+
+
+class Tails:
+    """The tails that are followed in this process, each as long as a stream follows it."""
+
+    def __init__(self, poll_s: float) -> None:
+        self._poll_s = poll_s
+        self._followed: dict[Hashable, _Followed] = {}
+
+    @contextmanager
+    def following(self, key: Hashable, begin: P, read: Read[P, I], waiting: Waiting) -> Iterator[Tail[P, I]]:
+        """The tail of what `key` names, read by `read` at each change and, where it is new, from `begin` on."""
+        one = self._followed.get(key)
+        if one is None or one.reading.done():
+            tail = Tail[P, I](begin)
+            reading = asyncio.create_task(self._read(tail, read, waiting))
+            reading.add_done_callback(partial(_pass_on, tail))
+            one = self._followed[key] = _Followed(tail, reading)
+        one.streams += 1
+        try:
+            yield one.tail
+        finally:
+            one.streams -= 1
+            if not one.streams:
+                self._end(key, one)
+
+    async def _read(self, tail: Tail[P, I], read: Read[P, I], waiting: Waiting) -> None:
+        async with waiting() as waiter:
+            await tail.follow(read, lambda: waiter.wait(self._poll_s))
+
+    def _end(self, key: Hashable, one: _Followed) -> None:
+        if self._followed.get(key) is one:
+            del self._followed[key]
+        one.reading.cancel()
+
+
+def _pass_on(tail: Tail[Any, Any], reading: asyncio.Task[None]) -> None:
+    if not reading.cancelled() and (error := reading.exception()) is not None:
+        tail.fail(error)

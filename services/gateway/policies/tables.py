@@ -1,0 +1,32 @@
+"""What configs are held to and built from: policies and templates."""
+
+from sqlalchemy import Column, DateTime, Integer, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSON
+
+from services.gateway.platform.tables import metadata
+
+policy = Table(
+    "policy",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("invariant_config", JSON, nullable=False),
+    Column("max_slots", Integer),
+    Column("priority_limit", Integer),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("by", Text, nullable=False),
+)
+"""An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""
+
+template = Table(
+    "template",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("workspace", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("by", Text, nullable=False),
+)
+"""An empty workspace: for the whole tenant."""

@@ -1,0 +1,215 @@
+"""Projections: what other services announce, as far as lists, names and the events' feed need it. Only newer versions are applied."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from services.gateway.deletions.runner import Deletions
+from services.gateway.models import store as models
+from services.gateway.platform.events import store as events
+from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.events.store import NewEvent
+from services.gateway.platform.events.telling import later, tell
+from services.gateway.projections import registry, store as projections
+from services.gateway.projections.versions import Versioned
+from services.gateway.webhooks.core import name_of
+from shared.bus import Delivery, Unit
+from shared.bus.envelope import news
+from shared.errors import Broken
+from shared.ids import SITE, TenantId, derived_id
+from shared.messages import experiments as experiment_messages, instances
+from shared.messages.base import Command, Event
+from shared.messages.budgets import BudgetReached, BudgetSpent, BudgetWarned
+from shared.messages.checkpoints import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointDeleted,
+    CheckpointEvent,
+    CheckpointSaved,
+)
+from shared.messages.deletions import EntityDeleted
+from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.queue import RequestRanked
+from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
+
+E = TypeVar("E", bound=Event)
+Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
+
+    feed: Feed
+    wake_sender: Callable[[], None]
+    deletions: Deletions
+    _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
+    """What goes into the feed at the end of each unit of work."""
+
+    async def on_experiment_changed(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
+    ) -> None:
+        """The state, progress and best of experiments."""
+        _, told = self._begin(unit)
+        for applied in await projections.apply_experiments(unit.connection, _messages(batch)):
+            message = applied.message
+            name = name_of("experiment", "changed", applied.before, message.state)
+            told.append(
+                _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
+            )
+        if any(message.final for message in _messages(batch)):
+            unit.then(later(self.deletions.wake))
+
+    async def on_trial_changed(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
+    ) -> None:
+        """The state and values of trials."""
+        tenant, told = self._begin(unit)
+        for applied in await projections.apply_trials(unit.connection, tenant, _messages(batch)):
+            message = applied.message
+            name = name_of("trial", "changed", applied.before, message.state)
+            told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
+
+    async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
+        """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
+        tenant, told = self._begin(unit)
+        state = "ended" if change == "ended" else "granted"
+        for applied in await projections.apply_runs(unit.connection, tenant, _messages(batch), state):
+            message = applied.message
+            told.append(
+                _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
+            )
+
+    async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
+        """Checkpoints go into the feed only; who lists them asks the registry."""
+        _, told = self._begin(unit)
+        for message in _messages(news(batch)):
+            entity, name = message.checkpoint_id, f"checkpoint.{change}"
+            told.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
+
+    async def on_model_changed(self, unit: Unit, batch: list[Delivery[ModelChanged]]) -> None:
+        """Models by name."""
+        tenant, told = self._begin(unit)
+        for message in _messages(batch):
+            if (applied := await models.apply_model(unit.connection, tenant, message)) is None:
+                continue
+            now = models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)
+            name = name_of("model", "changed", applied.before, now)
+            told.append(_event("model", "changed", message.model_id, None, message, name))
+
+    async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
+        """Model versions by number."""
+        tenant, told = self._begin(unit)
+        for message in _messages(batch):
+            if (applied := await models.apply_version(unit.connection, tenant, message)) is None:
+                continue
+            now = models.standing_of(message.stage, is_deleted=message.deleted_at is not None)
+            name, of = name_of("version", "changed", applied.before, now), message.lineage.experiment_id
+            told.append(_event("version", "changed", message.version_id, of, message, name))
+
+    async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
+        """What experiments have in the queue, for lists and for whoever waits for a change."""
+        tenant, told = self._begin(unit)
+        answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
+        if answers:
+            unit.then(partial(self.feed.answered, tenant, answers))
+        for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
+            message = applied.message
+            told.append(
+                _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
+            )
+
+    async def on_refused(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
+    ) -> None:
+        """Why a command was not carried out, for whoever waits for it."""
+        tenant = _tenant(unit)
+        for message in _messages(batch):
+            await events.save_refusal(unit.connection, tenant, unit.now, message)
+            await self.deletions.refuse(unit, message)
+        refused = {message.operation_id for message in _messages(batch)}
+        unit.then(partial(self.feed.changed, tenant, 0, refused))
+
+    async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
+        """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
+        _, told = self._begin(unit)
+        for message in _messages(news(batch)):
+            told.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
+
+    async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
+        """Machines, which belong to no tenant: the site's feed tells of them."""
+        told = self._gather(unit)
+        for message in _messages(batch):
+            if await registry.apply_instance(unit.connection, message):
+                told.append(_event("instance", "changed", message.instance_id, None, message, None))
+
+    async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
+        """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
+        told = self._gather(unit)
+        for message in _messages(news(batch)):
+            pool = derived_id(SITE, "pool", message.pool)
+            told.append(_event("provider", "changed", pool, None, message, None))
+
+    def _begin(self, unit: Unit) -> tuple[TenantId, list[NewEvent]]:
+        """Whose it is, and where what is to be told is gathered."""
+        tenant = _tenant(unit)
+        if tenant == SITE:
+            raise Broken("an event of a tenant's entity came without its tenant")
+        return tenant, self._gather(unit)
+
+    def _gather(self, unit: Unit) -> list[NewEvent]:
+        """What is gathered here is told at the unit's end."""
+        if unit not in self._told:
+            self._told[unit] = []
+            unit.at_end(self._tell)
+        return self._told[unit]
+
+    async def _tell(self, unit: Unit) -> None:
+        await tell(unit, _tenant(unit), self._told[unit], self.feed, self.wake_sender)
+
+
+def handlers_of(
+    feed: Feed, wake_sender: Callable[[], None], deletions: Deletions
+) -> Mapping[type[Event] | type[Command], Handler]:
+    """Which method takes which event."""
+    on = Projections(feed, wake_sender, deletions)
+    return {
+        experiment_messages.ExperimentChanged: on.on_experiment_changed,
+        experiment_messages.TrialChanged: on.on_trial_changed,
+        experiment_messages.OperationRefused: on.on_refused,
+        EntityDeleted: deletions.on_deleted,
+        RequestRanked: on.on_ranked,
+        RunGranted: partial(on.on_run, "granted"),
+        RunResized: partial(on.on_run, "resized"),
+        RunEnded: partial(on.on_run, "ended"),
+        CheckpointSaved: partial(on.on_checkpoint, "saved"),
+        CheckpointAbandoned: partial(on.on_checkpoint, "abandoned"),
+        CheckpointCorrupt: partial(on.on_checkpoint, "corrupt"),
+        CheckpointDeleted: partial(on.on_checkpoint, "deleted"),
+        BudgetWarned: partial(on.on_budget, "warned"),
+        BudgetSpent: partial(on.on_budget, "spent"),
+        ModelChanged: on.on_model_changed,
+        VersionChanged: on.on_version_changed,
+        instances.InstanceChanged: on.on_instance_changed,
+        instances.ProviderChanged: on.on_provider_changed,
+    }
+
+
+def _messages(batch: list[Delivery[E]]) -> list[E]:
+    return [delivery.message for delivery in batch]
+
+
+def _tenant(unit: Unit) -> TenantId:
+    if unit.tenant is None:
+        raise Broken("a projection was given a unit of no tenant")
+    return unit.tenant
+
+
+def _event(
+    kind: str, change: str, entity: UUID, experiment: UUID | None, message: Versioned, name: str | None
+) -> NewEvent:
+    resource = message.to_bytes().decode()
+    return NewEvent(kind, change, entity, experiment, message.version, resource, name)

@@ -1,0 +1,124 @@
+"""Quotas that the gateway keeps to itself, but for stored bytes, which the registry does: of a tenant said by who keeps the site, of a workspace by who manages its tenant (decision 0139)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from muster.errors import Conflict
+from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.limits import quotas as store
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
+from services.gateway.platform.schema import Empty
+from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.quotas.schema import (
+    SetTenantQuotaRequest,
+    SetWorkspaceQuotaRequest,
+    WorkQuota,
+    WorkQuotas,
+)
+from shared.bus import Unit
+from shared.ids import TenantId, derived_id
+from shared.messages.limits import WorkspaceStorageLimitChanged
+
+_LIMITS = ("max_experiments", "requests_per_s", "max_stored_bytes")
+
+
+async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
+    """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own."""
+    if call.caller.keeps_site:
+        return await _list_of_site(call)
+    async with call.read() as connection:
+        rows = await store.load_quotas(connection)
+    grants = call.caller.grants
+    seen = [
+        row
+        for row in rows
+        if not row.workspace or grants.holds(Permission.CLUSTER_READ, Place(row.workspace))
+    ]
+    return WorkQuotas(items=[_render(row._mapping, call.caller.tenant_name) for row in seen])
+
+
+async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQuota:
+    """Says how much a tenant may do at once, from now on; what is open already stays."""
+    tenant, name = await named_tenant(call, request.tenant)
+    call.concerns(tenant)
+    async with call.site_transaction() as unit:
+        limits = {"max_stored_bytes": None, **request.model_dump(include={*_LIMITS})}
+        values, _ = await _save(call, unit, tenant, "", limits)
+        call.note(after=_render(values, name), entity=f"quota/{name}")
+    return _render(values, name)
+
+
+async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
+    """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays."""
+    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    async with call.transaction() as unit:
+        limits = request.model_dump(include={*_LIMITS})
+        values, version = await _save(call, unit, call.tenant, request.workspace, limits)
+        changed = WorkspaceStorageLimitChanged(
+            limit_id=derived_id(call.tenant, "workspace_storage", request.workspace),
+            version=version,
+            workspace=request.workspace,
+            maximum_bytes=request.max_stored_bytes,
+        )
+        unit.emit(changed, tenant=call.tenant)
+        quota = _render(values, call.caller.tenant_name)
+        call.note(after=quota, entity=f"quota/{request.workspace}")
+    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    return quota.model_copy(update={"warnings": warnings})
+
+
+async def check_open(unit: Unit, most: Mapping[str, int]) -> None:
+    """Raises Conflict where one more experiment would be too many. The tenant's counter is held: nobody adds one meanwhile.
+
+    Args:
+        most: of open ones, by workspace; the tenant's own as "".
+    """
+    for place, limit in most.items():
+        count = await store.count_open(unit.connection, place or None)
+        if count >= limit:
+            raise Conflict(
+                "too_many_experiments",
+                f"{Place(place or None)} has {count} experiments that are not over, and may have {limit}",
+                hint="wait until one has ended, or end one: `muster experiment list --state active --state paused`",
+            )
+
+
+async def _list_of_site(call: Call) -> WorkQuotas:
+    async with call.doors.database.system() as connection:
+        rows = await store.load_quotas(connection)
+        names = await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
+    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT)
+    shown = [row for row in rows if not row.workspace or (own and row.tenant == call.tenant)]
+    return WorkQuotas(items=[_render(row._mapping, names[TenantId(row.tenant)]) for row in shown])
+
+
+async def _save(
+    call: Call, unit: Unit, tenant: TenantId, workspace: str, limits: Mapping[str, Any]
+) -> tuple[dict[str, Any], int]:
+    """What stands there now, and its version."""
+    before = await store.load_quota(unit.connection, tenant, workspace)
+    if before is not None:
+        call.note(before={name: before._mapping[name] for name in _LIMITS})
+    who = {"tenant": tenant, "workspace": workspace, "changed_at": unit.now, "by": call.caller.name}
+    values = {**limits, **who}
+    return values, await store.save_quota(unit.connection, values)
+
+
+def _render(values: Any, tenant: str) -> WorkQuota:
+    names = (*_LIMITS, "changed_at", "by")
+    return WorkQuota(
+        tenant=tenant, workspace=values["workspace"] or None, **{name: values[name] for name in names}
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListQuotas", "GET", "/v1/quotas", Empty, WorkQuotas, CLUSTER, SAFE, list_quotas),
+    Operation("SetTenantQuota", "PUT", "/v1/quotas/tenant", SetTenantQuotaRequest, WorkQuota, MANAGE, NATURAL, set_tenant_quota),
+    Operation("SetWorkspaceQuota", "PUT", "/v1/quotas/workspace", SetWorkspaceQuotaRequest, WorkQuota, POLICY, NATURAL, set_workspace_quota),
+)
+# fmt: on

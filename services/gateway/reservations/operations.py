@@ -1,0 +1,175 @@
+"""Reservations: booked and cancelled here, kept by the scheduler."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from muster.errors import Conflict, NotFound, Rejected, Transient
+from services.gateway.experiments.find import parse_uuid
+from services.gateway.health.operations import waiting_for_bus
+from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands import wait_for
+from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
+from services.gateway.platform.paging import choose_page, read_wanted
+from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.pools.operations.pools import view_of
+from services.gateway.reservations.schema import (
+    CreateReservationRequest,
+    ListReservationsRequest,
+    Reservation,
+    ReservationPage,
+    ReservationRequest,
+)
+from shared.ids import SITE, TenantId, derived_id, new_id
+from shared.messages.base import Command
+from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
+
+LONG_AGO = timedelta(minutes=5)
+
+
+async def create_reservation(call: Call, request: CreateReservationRequest) -> Reservation:
+    """Books slots of a pool for a window of time; in it they serve their holder alone."""
+    begins_at, ends_at = _window(call, request)
+    pool = await view_of(call, request.pool)
+    tenant, name = await named_tenant(call, request.tenant)
+    parts = (pool.pool, request.workspace or "", begins_at.isoformat(), ends_at.isoformat(), request.slots)
+    command = ReserveSlots(
+        operation_id=new_id(call.doors.clock),
+        reservation_id=derived_id(tenant, "reservation", *parts),
+        pool=pool.pool,
+        tenant=tenant,
+        workspace=request.workspace,
+        slots=request.slots,
+        begins_at=begins_at,
+        ends_at=ends_at,
+    )
+    earlier = await claim_apart(call, request, command.operation_id)
+    if earlier is not None and earlier.response is not None:
+        return Reservation.model_validate(earlier.response)
+    await _send(call, command)  # The same again books nothing more: a reservation's id is what it is made of.
+
+    async def ask() -> ReservationView | None:
+        return await _find(call, command.reservation_id)
+
+    try:
+        found = await wait_for(call, command.operation_id, ask=ask, sent_for=SITE)
+    except (Rejected, Conflict):
+        await forget(call, earlier.operation_id if earlier else command.operation_id)
+        raise
+    if found is None:
+        raise _unanswered(call)
+    warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
+    answer = _render(found, name).model_copy(update={"warnings": warnings})
+    async with call.transaction() as unit:
+        return await remember(call, unit.connection, answer)
+
+
+async def list_reservations(call: Call, request: ListReservationsRequest) -> ReservationPage:
+    """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's."""
+    wanted = read_wanted(call, request)
+    found = await _load(call)
+    names = await _names(call, {one.tenant for one in found})
+    every = [_render(one, names.get(one.tenant, str(one.tenant))) for one in found]
+    items, cursor = choose_page(call, request, wanted, every)
+    return ReservationPage(items=items, next_cursor=cursor)
+
+
+async def delete_reservation(call: Call, request: ReservationRequest) -> Reservation:
+    """Gives a booking up; what its holder runs goes on."""
+    name = parse_uuid(request.reservation)
+    found = await _find(call, name) if name else None
+    if found is None:
+        raise NotFound(
+            f"reservation {request.reservation}", "`muster reservation list` shows those that are not over"
+        )
+    names = await _names(call, {found.tenant})
+    shown = _render(found, names.get(found.tenant, str(found.tenant)))
+    call.note(before=shown)
+    command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
+    await _send(call, command)
+
+    async def ask() -> ReservationView | None:
+        return found if await _find(call, found.reservation_id) is None else None
+
+    if await wait_for(call, command.operation_id, ask=ask, sent_for=SITE) is None:
+        raise _unanswered(call)
+    return shown
+
+
+def _unanswered(call: Call) -> Transient:
+    """The command is stored; the front says that it may still take effect."""
+    return Transient(waiting_for_bus(call) or "the scheduler has not answered yet", retry_after_s=2.0)
+
+
+async def _send(call: Call, command: Command) -> None:
+    async with call.site_transaction() as unit:
+        unit.emit(command, tenant=SITE)
+
+
+async def _find(call: Call, name: UUID) -> ReservationView | None:
+    return next((one for one in await _load(call) if one.reservation_id == name), None)
+
+
+async def _load(call: Call) -> tuple[ReservationView, ...]:
+    """Those that the caller may see."""
+    tenant = SITE if call.caller.keeps_site else call.tenant
+    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+    seen = call.caller.grants
+    return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Place(one.workspace)))
+
+
+async def _names(call: Call, tenants: set[TenantId]) -> dict[TenantId, str]:
+    if not call.caller.keeps_site:
+        return {call.tenant: call.caller.tenant_name}
+    async with call.doors.database.system() as connection:
+        return dict(await access.load_tenant_names(connection, tenants))
+
+
+def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, datetime]:
+    begins_at, ends_at = (
+        at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        for at in (request.begins_at, request.ends_at)
+    )
+    if begins_at >= ends_at:
+        raise Rejected(
+            "bad_window",
+            f"the window would begin at {begins_at:%Y-%m-%d %H:%M:%S} and end at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            "ends_at",
+            "give an end that lies after the begin",
+        )
+    if ends_at <= call.doors.clock.now():
+        raise Rejected(
+            "bad_window",
+            f"the window was over at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            "ends_at",
+            "give a later end",
+        )
+    return begins_at, ends_at
+
+
+def _begun(call: Call, begins_at: datetime) -> list[str]:
+    """What is worth saying where a window has begun long ago: the date may be a slip, and nothing can be kept for what is past."""
+    if call.doors.clock.now() - begins_at < LONG_AGO:
+        return []
+    return [f"the window's begin, {begins_at:%Y-%m-%d %H:%M} UTC, is past: the slots are kept from now on"]
+
+
+def _render(view: ReservationView, tenant: str) -> Reservation:
+    return Reservation(
+        id=view.reservation_id,
+        tenant=tenant,
+        **view.model_dump(include={"pool", "workspace", "slots", "begins_at", "ends_at", "held_slots"}),
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateReservation", "POST", "/v1/reservations", CreateReservationRequest, Reservation, MANAGE, KEY, create_reservation, status=201, waits=True),
+    Operation("ListReservations", "GET", "/v1/reservations", ListReservationsRequest, ReservationPage, CLUSTER, SAFE, list_reservations, waits=True),
+    Operation("DeleteReservation", "DELETE", "/v1/reservations/{reservation}", ReservationRequest, Reservation, MANAGE, NATURAL, delete_reservation, waits=True),
+)
+# fmt: on

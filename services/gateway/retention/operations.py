@@ -1,0 +1,46 @@
+"""For how long metrics and logs are kept: the registry's to keep to, ours to check who says so."""
+
+from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
+from services.gateway.platform.schema import Empty
+from services.gateway.pools.operations.limits import unused_workspace
+from services.gateway.retention.schema import RetentionRule, RetentionRules, SetRetentionRequest
+from shared.messages import retention as messages
+
+
+async def get_retention(call: Call, request: Empty) -> RetentionRules:
+    """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
+    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.query_timeout_s)
+    grants = call.caller.grants
+    return RetentionRules(
+        items=[
+            RetentionRule.model_validate(rule.model_dump())
+            for rule in found.rules
+            if rule.workspace is None or grants.holds(Permission.EXPERIMENT_READ, Place(rule.workspace))
+        ]
+    )
+
+
+async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
+    """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
+    call.check_place(Permission.RETENTION_MANAGE, Place(request.workspace))
+    rule = messages.RetentionRule(**request.model_dump())
+    known = await call.ask_if_available(messages.GetRetention())
+    before = [one for one in known.rules if one.workspace == rule.workspace] if known else []
+    call.note(
+        before=before[0].model_dump(mode="json") if before else None, after=rule.model_dump(mode="json")
+    )
+    await call.ask_for_change(messages.SetRetention(rule=rule))
+    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    return RetentionRule(**rule.model_dump(), warnings=warnings)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetRetention", "GET", "/v1/retention", Empty, RetentionRules, READ_EXPERIMENT, SAFE, get_retention, waits=True),
+    Operation("SetRetention", "PUT", "/v1/retention", SetRetentionRequest, RetentionRule, Permission.RETENTION_MANAGE, NATURAL, set_retention, waits=True),
+)
+# fmt: on

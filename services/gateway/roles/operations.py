@@ -1,0 +1,254 @@
+"""Roles, and who was given them where: on the tenant, a workspace or a project. It counts on every replica within two seconds."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound, Rejected
+from services.gateway.experiments.find import parse_uuid
+from services.gateway.people.operations import group_in, user_in
+from services.gateway.platform.auth import role_store as store
+from services.gateway.platform.auth.grants import TENANT, Binding, Place, add_up
+from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
+from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
+from services.gateway.platform.call import Call
+from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.platform.schema import Done, Empty
+from services.gateway.roles.schema import (
+    CreateRoleRequest,
+    EditRoleRequest,
+    GrantRoleRequest,
+    ListRoleBindingsRequest,
+    RoleBinding,
+    RoleBindingPage,
+    RoleBindingRequest,
+    RoleDefinition,
+    RolePage,
+    RoleRequest,
+)
+from services.gateway.tenants.founding import binding_values
+from shared.ids import derived_id
+
+DESCRIPTIONS = {
+    "admin": "All of the tenant, its users and their roles.",
+    "workspace-admin": "All of a workspace, and who else may work in it.",
+    "editor": "Runs experiments and registers models.",
+    "approver": "Sees what a viewer sees, and agrees to stages of models.",
+    "viewer": "Sees experiments and models, and downloads them.",
+    "auditor": "Sees who may do what and how much was used, and no content.",
+    "operator": "Keeps machines, pools, limits and tenants of the site, and sees no tenant's content.",
+}
+
+
+async def list_roles(call: Call, request: Empty) -> RolePage:
+    """Lists the roles that can be given, those that every tenant has first."""
+    async with call.read() as connection:
+        made = await store.load_roles(connection)
+    built_in = [_render_built_in(name) for name in ROLES]
+    return RolePage(items=[*built_in, *map(_render, made)])
+
+
+async def get_role(call: Call, request: RoleRequest) -> RoleDefinition:
+    """Shows one role with its permissions."""
+    if request.role in ROLES:
+        return _render_built_in(request.role)
+    async with call.read() as connection:
+        return _render(await _made_role(connection, request.role))
+
+
+async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
+    """Makes a role of permissions; the caller has all of them."""
+    permissions = read_permissions(request.permissions, "permissions")
+    check_covered(call, add_up([Binding(request.name, permissions)]), f"role {request.name}", "permissions")
+    if request.name in ROLES:
+        raise _exists(request.name)
+    async with call.transaction() as unit:
+        earlier = await claim(call, unit, request, derived_id(call.tenant, "role", request.name))
+        if earlier is not None:
+            return RoleDefinition.model_validate(earlier.response)
+        values = {
+            "tenant": call.tenant,
+            "name": request.name,
+            "description": request.description,
+            "permissions": sorted(permissions),
+            "created_at": unit.now,
+        }
+        if not await store.insert_role(unit.connection, values):
+            raise _exists(request.name)
+        role = _render(await _made_role(unit.connection, request.name))
+        call.note(after=role)
+        await remember(call, unit.connection, role)
+    return role
+
+
+async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
+    """Changes a role that the tenant made, for all who have it."""
+    permissions = read_permissions(request.permissions, "permissions")
+    check_covered(call, add_up([Binding(request.role, permissions)]), f"role {request.role}", "permissions")
+    async with call.transaction() as unit:
+        await store.take_turn(unit.connection, call.tenant)
+        role = await _made_role(unit.connection, _changeable(request.role))
+        check_unchanged(call, _render(role))
+        call.note(before=_render(role))
+        changed: dict[str, Any] = {}
+        if request.description is not None:
+            changed["description"] = request.description
+        if permissions:
+            changed["permissions"] = sorted(permissions)
+        if changed:
+            await store.save_role(unit.connection, role.name, changed)
+            await keep_own_access(call, unit.connection)
+        edited = _render(await _made_role(unit.connection, role.name))
+        call.note(after=edited)
+        return edited
+
+
+async def delete_role(call: Call, request: RoleRequest) -> Done:
+    """Takes a role away that the tenant made and nobody has."""
+    async with call.transaction() as unit:
+        await store.take_turn(unit.connection, call.tenant)
+        role = await _made_role(unit.connection, _changeable(request.role))
+        check_unchanged(call, _render(role))
+        call.note(before=_render(role))
+        if given := await store.count_bindings(unit.connection, role.name):
+            raise Conflict(
+                "role_in_use",
+                f"role {role.name} was given {given} times",
+                hint=f"take it from those who have it first: `muster role bindings --role {role.name}`",
+            )
+        await store.delete_role(unit.connection, role.name)
+    return Done()
+
+
+async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
+    """Gives a role to a user or a group, on the tenant, a workspace or a project; the same again changes nothing."""
+    place = _place(request)
+    if (request.user is None) == (request.group is None):
+        raise Rejected(
+            "invalid_request", "a role is given to one user or to one group", "user", "name one of them"
+        )
+    call.check_place(Permission.ACCESS_GRANT, place)
+    async with call.transaction() as unit:
+        permissions = await _permissions(unit.connection, request.role)
+        if place != TENANT and permissions & WIDE:
+            raise Rejected(
+                "role_too_wide",
+                f"role {request.role} holds what counts on the tenant only: {', '.join(sorted(permissions & WIDE))}",
+                "role",
+                "give it on the tenant, or another role here, such as workspace-admin",
+            )
+        check_covered(
+            call, add_up([Binding(request.role, permissions, place)]), f"role {request.role}", "role"
+        )
+        user = (await user_in(unit.connection, request.user)).id if request.user else None
+        group = (await group_in(unit.connection, request.group)).id if request.group else None
+        values = binding_values(call.tenant, request.role, user, group, place)
+        earlier = await claim(call, unit, request, values["id"])
+        if earlier is not None:
+            return RoleBinding.model_validate(earlier.response)
+        await store.insert_binding(unit.connection, values | {"created_at": unit.now, "by": call.caller.name})
+        binding = _render_binding(await store.load_binding(unit.connection, values["id"]))
+        call.note(after=binding, entity=f"role-binding/{binding.id}")
+        return await remember(call, unit.connection, binding)
+
+
+async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> RoleBindingPage:
+    """Lists who was given which role where, as far as the caller may see who has access."""
+    wanted = read_wanted(call, request)
+    named = request.model_dump(include={"role", "user", "group", "workspace"}, exclude_none=True)
+    async with call.read() as connection:
+        found = await store.load_bindings(connection, named, wanted)
+    return RoleBindingPage(
+        items=[_render_binding(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
+    """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them."""
+    binding = parse_uuid(request.binding)
+    async with call.transaction() as unit:
+        row = await store.load_binding(unit.connection, binding) if binding else None
+        if row is None:
+            raise NotFound(
+                f"binding {request.binding}", "`muster role bindings` shows those there are with their ids"
+            )
+        given = await store.load_given_by(unit.connection, call.tenant, row.id)
+        check_covered(call, add_up(given), f"role {row.role}", "binding")
+        await store.delete_binding(unit.connection, row.id)
+        await keep_own_access(call, unit.connection)
+        call.note(before=_render_binding(row))
+        return _render_binding(row)
+
+
+def _place(request: GrantRoleRequest) -> Place:
+    if request.project is not None and request.workspace is None:
+        raise Rejected("invalid_request", "a project is one of a workspace: name it too", "workspace")
+    return Place(request.workspace, request.project)
+
+
+async def _permissions(connection: AsyncConnection, name: str) -> Permissions:
+    if name in ROLES:
+        return ROLES[name]
+    return parse_permissions((await _made_role(connection, name)).permissions)
+
+
+async def _made_role(connection: AsyncConnection, name: str) -> Any:
+    """Raises NotFound."""
+    row = await store.find_role(connection, name)
+    if row is None:
+        raise NotFound(f"role {name}", "`muster role list` shows those there are")
+    return row
+
+
+def _changeable(name: str) -> str:
+    if name in ROLES:
+        raise Conflict(
+            "role_built_in",
+            f"role {name} is every tenant's",
+            hint="make one of your own: `muster role create`",
+        )
+    return name
+
+
+def _exists(name: str) -> Conflict:
+    return Conflict("role_exists", f"there is a role {name} already", "name")
+
+
+def _render_built_in(name: str) -> RoleDefinition:
+    return _definition(name, DESCRIPTIONS[name], ROLES[name], built_in=True)
+
+
+def _render(row: Any) -> RoleDefinition:
+    return _definition(row.name, row.description, parse_permissions(row.permissions), built_in=False)
+
+
+def _definition(name: str, description: str, permissions: Permissions, *, built_in: bool) -> RoleDefinition:
+    return RoleDefinition(
+        name=name,
+        description=description,
+        permissions=sorted(permissions),
+        built_in=built_in,
+        tenant_only=bool(permissions & WIDE),
+    )
+
+
+def _render_binding(row: Any) -> RoleBinding:
+    return RoleBinding.model_validate(row._mapping)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateRole", "POST", "/v1/roles", CreateRoleRequest, RoleDefinition, MANAGE_ACCESS, KEY, create_role, status=201),
+    Operation("ListRoles", "GET", "/v1/roles", Empty, RolePage, SEE_ACCESS, SAFE, list_roles),
+    Operation("GetRole", "GET", "/v1/roles/{role}", RoleRequest, RoleDefinition, SEE_ACCESS, SAFE, get_role),
+    Operation("EditRole", "PATCH", "/v1/roles/{role}", EditRoleRequest, RoleDefinition, MANAGE_ACCESS, NATURAL, edit_role, conditional=True),
+    Operation("DeleteRole", "DELETE", "/v1/roles/{role}", RoleRequest, Done, MANAGE_ACCESS, NATURAL, delete_role, conditional=True),
+    Operation("GrantRole", "POST", "/v1/role-bindings", GrantRoleRequest, RoleBinding, GRANT, KEY, grant_role, status=201),
+    Operation("ListRoleBindings", "GET", "/v1/role-bindings", ListRoleBindingsRequest, RoleBindingPage, SEE_ACCESS, SAFE, list_role_bindings),
+    Operation("RevokeRole", "DELETE", "/v1/role-bindings/{binding}", RoleBindingRequest, RoleBinding, GRANT, NATURAL, revoke_role),
+)
+# fmt: on

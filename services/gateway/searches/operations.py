@@ -1,0 +1,139 @@
+"""Searches that a program drives: asked and told at their owner; events are waited for here."""
+
+from typing import Any
+
+from muster.errors import Conflict, NotFound, Transient
+from services.gateway.experiments.find import find_experiment
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
+from services.gateway.searches.schema import (
+    DrivenSearch,
+    ListSearchEventsRequest,
+    SearchEvent,
+    SearchEventPage,
+    SearchOperation,
+    SearchRequest,
+    TellSearchRequest,
+)
+from shared.ids import ExperimentId
+from shared.messages import searches
+from shared.messages.base import Query
+
+CUSTOM = "custom"
+
+
+async def get_search(call: Call, request: SearchRequest) -> DrivenSearch:
+    """Shows who drives a custom search, and how far that is."""
+    row = await _find(call, request.experiment)
+    return _render(row, await _ask(call, row, searches.GetDrivenSearch(experiment_id=ExperimentId(row.id))))
+
+
+async def list_search_events(call: Call, request: ListSearchEventsRequest) -> SearchEventPage:
+    """Lists what happened in a custom search, oldest first; waits for the first event where there is none."""
+    row = await _find(call, request.experiment)
+    clock, after = call.doors.clock, request.after
+    end = clock.monotonic() + request.wait
+    async with call.doors.feed.waiting_for(call.tenant, "search", row.id) as waiter:
+        while True:
+            question = searches.GetSearchEvents(
+                experiment_id=ExperimentId(row.id), after=after, limit=request.limit, driver=request.driver
+            )
+            page: searches.SearchEventPage = await _ask(call, row, question)
+            left = end - clock.monotonic()
+            if page.events or page.is_over or left <= 0:
+                return _render_page(page)
+            after = page.scanned
+            await waiter.wait(min(left, call.doors.follow_poll_s))
+
+
+async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
+    """Tells a custom search what to do: all of the operations or none. The same again changes nothing."""
+    row = await _find(call, request.experiment)
+    question = searches.TellSearch(
+        experiment_id=ExperimentId(row.id),
+        operations=tuple(_told(each) for each in request.operations),
+        acknowledge=request.acknowledge,
+        driver=request.driver,
+    )
+    await call.record()
+    return _render(row, await _ask(call, row, question))
+
+
+async def _find(call: Call, reference: str) -> Any:
+    row = await find_experiment(call, reference)
+    if row.searcher != CUSTOM:
+        raise Conflict(
+            "not_driven",
+            f"experiment {row.number} is searched by '{row.searcher}', which decides by itself",
+            hint="a program drives searches of searcher.name: custom",
+        )
+    return row
+
+
+async def _ask(call: Call, row: Any, question: Query[Any]) -> Any:
+    try:
+        return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    except NotFound:
+        if row.version:
+            raise
+        raise Transient("the searcher has not taken the experiment up yet", 1.0, "still_working") from None
+
+
+def _told(operation: SearchOperation) -> searches.SearchOperation:
+    return searches.SearchOperation(
+        verb=operation.verb.value,
+        key=operation.key or "",
+        point=operation.hyperparameters,
+        until=operation.until,
+        source=operation.source,
+        share=operation.share,
+        reason=operation.reason,
+    )
+
+
+def _render(row: Any, found: searches.DrivenSearch) -> DrivenSearch:
+    return DrivenSearch(
+        experiment=row.id,
+        experiment_number=row.number,
+        driver=found.driver,
+        seen_at=found.seen_at,
+        acknowledged=found.acknowledged,
+        waiting=found.waiting,
+        waiting_since=found.waiting_since,
+    )
+
+
+def _render_page(page: searches.SearchEventPage) -> SearchEventPage:
+    return SearchEventPage(
+        items=[_render_event(event) for event in page.events],
+        after=page.scanned,
+        acknowledged=page.acknowledged,
+        over=page.is_over,
+    )
+
+
+def _render_event(event: searches.SearchEvent) -> SearchEvent:
+    return SearchEvent(
+        number=event.number,
+        time=event.at,
+        kind=event.kind,
+        key=event.key,
+        trial=event.trial_id,
+        trial_number=event.trial,
+        hyperparameters=event.point,
+        at=event.time,
+        value=event.value,
+        others=event.others,
+        state=event.state,
+        reason=event.reason,
+    )
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetSearch", "GET", "/v1/experiments/{experiment}/search", SearchRequest, DrivenSearch, READ_EXPERIMENT, SAFE, get_search, waits=True),
+    Operation("ListSearchEvents", "GET", "/v1/experiments/{experiment}/search/events", ListSearchEventsRequest, SearchEventPage, READ_EXPERIMENT, SAFE, list_search_events, waits=True),
+    Operation("TellSearch", "POST", "/v1/experiments/{experiment}/search/tell", TellSearchRequest, DrivenSearch, WRITE_EXPERIMENT, NATURAL, tell_search, waits=True),
+)
+# fmt: on

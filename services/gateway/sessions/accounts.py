@@ -1,0 +1,90 @@
+"""From what a provider says of a person to that person's account: known, linked, or new, as the site's sign-in file allows."""
+
+from typing import Any
+
+from services.gateway.people import store as people
+from services.gateway.people.schema import UserKind
+from services.gateway.platform.auth import role_store as roles, session_store as store
+from services.gateway.platform.auth.file import ProviderSection
+from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.call import Call
+from services.gateway.sessions.claims import display_name, groups_of, names_for, verified_email
+from services.gateway.tenants import founding
+from shared.bus import Unit
+from shared.ids import derived_id, new_id
+from shared.jwts import Claims
+
+
+async def account_of(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:
+    """The account with the groups that the provider says; None where nobody is known by this subject and nobody may be made."""
+    known = await store.find_account_of(unit.connection, section.issuer, claims["sub"])
+    account = known or await _by_email(call, unit, section, claims) or await _new(call, unit, section, claims)
+    if account is not None:
+        await _join_groups(call, unit, section, claims, account)
+    return account
+
+
+async def _by_email(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:
+    address = verified_email(claims) if section.link_by_email else None
+    if address is None:
+        return None
+    account = await people.load_account(unit.connection, address)
+    if account is None or account.kind != UserKind.PERSON:
+        return None
+    others = await store.load_identities(unit.connection, account.id)
+    if any(one.issuer == section.issuer for one in others):
+        return None
+    await _link(call, unit, section, claims, account)
+    return account
+
+
+async def _new(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:
+    """An account under a name that nobody has: one of a name that is there already is somebody else's."""
+    if not section.new_people:
+        return None
+    for name in names_for(claims):
+        values = {
+            "tenant": call.tenant,
+            "id": new_id(call.doors.clock),
+            "name": name,
+            "kind": str(UserKind.PERSON),
+            "display_name": display_name(claims),
+            "created_at": unit.now,
+        }
+        if await people.insert_account(unit.connection, values):
+            break
+    else:
+        return None
+    account = await people.load_account(unit.connection, name)
+    await _link(call, unit, section, claims, account)
+    if section.default_role is not None and account is not None:
+        given = founding.binding_values(call.tenant, section.default_role, account.id, None, TENANT)
+        await roles.insert_binding(unit.connection, given | {"created_at": unit.now, "by": section.issuer})
+    return account
+
+
+async def _link(call: Call, unit: Unit, section: ProviderSection, claims: Claims, account: Any) -> None:
+    values = {
+        "tenant": call.tenant,
+        "id": derived_id(call.tenant, "identity", section.issuer, claims["sub"]),
+        "account": account.id,
+        "issuer": section.issuer,
+        "subject": claims["sub"],
+        "created_at": unit.now,
+    }
+    await store.insert_identity(unit.connection, values)
+
+
+async def _join_groups(
+    call: Call, unit: Unit, section: ProviderSection, claims: Claims, account: Any
+) -> None:
+    """Into those of our groups that the provider's mean, and out of the others that it speaks for. A group that is not there is nobody's."""
+    theirs = groups_of(claims, section.groups_claim, section.groups)
+    for name in sorted(set(section.groups.values())):
+        group = await people.load_team(unit.connection, name)
+        if group is None:
+            continue
+        if name in theirs:
+            await people.add_member(unit.connection, call.tenant, group.id, account.id)
+        else:
+            await people.remove_member(unit.connection, group.id, account.id)

@@ -1,0 +1,71 @@
+"""Links that sign a browser in once: made with a token, traded for a session that stands for that token."""
+
+import secrets
+from datetime import timedelta
+
+from muster.errors import Rejected
+from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.refusals import RefusedLink
+from services.gateway.platform.auth.tokens import LINK_PREFIX, RANDOM_BYTES, hash_token, render_token
+from services.gateway.platform.call import Call
+from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.schema import Empty
+from services.gateway.sessions import link_store as store
+from services.gateway.sessions.operations.signing_in import check_attempts, session_for_token
+from services.gateway.sessions.schema import CreatedSession, LinkSignInRequest, SignInLink
+from shared.ids import TenantId, new_id
+
+LINK = "link"
+PATH = "/#sign-in="
+LIFE = timedelta(minutes=15)
+
+
+async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
+    """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may."""
+    code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
+    async with call.transaction() as unit:
+        earlier = await claim(call, unit, request, link_id)
+        if earlier is not None:
+            return SignInLink.model_validate(earlier.response)
+        token = None
+        if call.caller.session is None:
+            token = await access.load_token(unit.connection, call.caller.token_id)
+        if token is None:
+            raise Rejected(
+                "token_needed",
+                "this call was not made with an access token, and a link's session stands for one",
+                hint="call with a token (`mst_…`), such as the platform's admin token",
+            )
+        ends_at = unit.now + LIFE
+        link = {
+            "tenant": call.tenant,
+            "id": link_id,
+            "token": token.id,
+            "hash": hash_token(call.doors.keys.token, code),
+            "created_at": unit.now,
+            "expires_at": ends_at if token.expires_at is None else min(ends_at, token.expires_at),
+        }
+        await store.insert_link(unit.connection, link)
+        call.note(entity=f"token/{token.id}/sign-in-link/{link_id}")
+        made = SignInLink(id=link_id, path=f"{PATH}{code}", secret=code, expires_at=link["expires_at"])
+        return await remember(call, unit.connection, made)
+
+
+async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSession:
+    """Begins the session that a link is for, and shows its secret, this one time; the link is used up."""
+    if call.pen is not None:
+        call.pen.asked.clear()  # A code is good for whoever has it.
+    await check_attempts(call, None)
+    hashed = hash_token(call.doors.keys.token, request.code)
+    async with call.doors.database.system() as connection:
+        link = await store.find_link(connection, hashed)
+        token = await access.find_token_by_id(connection, link.token) if link is not None else None
+    if link is None or token is None:
+        raise RefusedLink("no_such_link")
+    mine = call.as_tenant(TenantId(link.tenant))
+    if link.expires_at <= call.doors.clock.now():
+        raise RefusedLink("link_expired", mine.tenant, token.account, token.account_name or token.name)
+    async with mine.transaction() as unit:
+        if not await store.use_link(unit.connection, link.id, unit.now):
+            raise RefusedLink("link_used", mine.tenant, token.account, token.account_name or token.name)
+        return await session_for_token(mine, unit, token, LINK)

@@ -1,0 +1,116 @@
+"""The tenants of a site: who keeps it makes them and sees their names, and nothing that is theirs."""
+
+import secrets
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound
+from services.gateway.people import store as people
+from services.gateway.platform.auth import role_store as roles, token_store as access
+from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.auth.permissions import ADMIN, Permission
+from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
+from services.gateway.platform.call import Call
+from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, SAFE
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.roles.schema import (
+    CreatedTenant,
+    CreateTenantRequest,
+    ListTenantsRequest,
+    RecoverTenantRequest,
+    Tenant,
+    TenantPage,
+)
+from services.gateway.tenants import founding
+from shared.ids import TenantId, new_id
+
+
+async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTenant:
+    """Makes a tenant with one admin, and shows that admin's token, this one time."""
+    tenant = TenantId(new_id(call.doors.clock))
+    async with call.site_transaction() as unit:
+        earlier = await claim(call, unit, request, tenant)
+        if earlier is not None:
+            return CreatedTenant.model_validate(earlier.response)
+        connection, now = unit.connection, unit.now
+        expires_at = now + timedelta(seconds=request.ttl_s)
+        if not await access.ensure_tenant(connection, tenant, request.name, now):
+            raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
+        account = await founding.ensure_founder(connection, tenant, (ADMIN,), now)
+        secret = await _insert_token(call, connection, tenant, account, founding.FOUNDER, expires_at)
+        call.concerns(tenant)
+        call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
+        created = CreatedTenant(
+            id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at
+        )
+        return await remember(call, connection, created)
+
+
+async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTenant:
+    """Lets a tenant in again whose admins have all lost their access: its first account counts, is admin, and has a token, shown this one time."""
+    async with call.site_transaction() as unit:
+        earlier = await claim(call, unit, request, new_id(call.doors.clock))
+        if earlier is not None:
+            return CreatedTenant.model_validate(earlier.response)
+        connection, now = unit.connection, unit.now
+        expires_at = now + timedelta(seconds=request.ttl_s)
+        row = await access.load_tenant(connection, request.tenant)
+        if row is None:
+            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
+        account = await founding.ensure_founder(connection, row.id, (ADMIN,), now)
+        await people.save_account(connection, account, {"disabled_at": None})
+        given = founding.binding_values(row.id, ADMIN, account, None, TENANT)
+        by = f"{call.caller.name} of {call.caller.tenant_name}"
+        await roles.insert_binding(connection, given | {"created_at": now, "by": by})
+        # Its name is for the tenant's own list of tokens: that this happened is not for the operator alone to know.
+        name = f"recovery by {by}"
+        secret = await _insert_token(call, connection, TenantId(row.id), account, name, expires_at)
+        call.concerns(TenantId(row.id))
+        call.note(after=Tenant.model_validate(row._mapping))
+        recovered = CreatedTenant(
+            id=row.id, name=row.name, created_at=row.created_at, secret=secret, expires_at=expires_at
+        )
+        return await remember(call, connection, recovered)
+
+
+async def list_tenants(call: Call, request: ListTenantsRequest) -> TenantPage:
+    """Lists the tenants of the site by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
+    async with call.doors.database.system() as connection:
+        found = await access.load_tenants(connection, wanted)
+    return TenantPage(
+        items=[Tenant.model_validate(row._mapping) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
+    )
+
+
+async def _insert_token(
+    call: Call, connection: AsyncConnection, tenant: TenantId, account: UUID, name: str, expires_at: datetime
+) -> str:
+    """A token of a tenant's first account; returns its secret."""
+    secret = render_token(secrets.token_bytes(RANDOM_BYTES))
+    values = {
+        "tenant": tenant,
+        "id": new_id(call.doors.clock),
+        "name": name,
+        "role": ADMIN,
+        "hash": hash_token(call.doors.keys.token, secret),
+        "created_at": call.doors.clock.now(),
+        "expires_at": expires_at,
+        "account": account,
+    }
+    await access.insert_token(connection, values)
+    return secret
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("CreateTenant", "POST", "/v1/tenants", CreateTenantRequest, CreatedTenant, Permission.TENANT_MANAGE, KEY, create_tenant, status=201, secret=True),
+    Operation("RecoverTenant", "POST", "/v1/tenants/{tenant}/recover", RecoverTenantRequest, CreatedTenant, Permission.TENANT_MANAGE, KEY, recover_tenant, status=201, secret=True),
+    Operation("ListTenants", "GET", "/v1/tenants", ListTenantsRequest, TenantPage, Permission.TENANT_READ, SAFE, list_tenants),
+)
+# fmt: on

@@ -1,0 +1,164 @@
+"""Callers, tokens and the joining of workers."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.platform.schema import ListRequest, Name, Reference, Request, Resource
+from shared.expressions.fields import Listing
+
+
+class Role(StrEnum):
+    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+
+
+class HeldRole(Resource):
+    """A role that the caller has, and where it counts."""
+
+    role: str
+    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
+    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+
+
+class Me(Resource):
+    """Who the caller is and what the caller may do."""
+
+    tenant: UUID
+    tenant_name: str
+    token: UUID
+    name: str
+    role: Role = Field(
+        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+    )
+    permissions: list[str] = Field(description="What the caller may do somewhere.")
+    expires_at: datetime | None = None
+    roles: list[HeldRole] = []
+
+
+class Token(Resource):
+    """An access token without its secret."""
+
+    id: UUID
+    name: str
+    role: Role = Field(
+        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+    )
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
+    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
+
+
+class TokenPage(Resource):
+    """A page of tokens, newest first."""
+
+    items: list[Token]
+    next_cursor: str | None = None
+
+
+class CreateTokenRequest(Request):
+    """A new token of the caller's tenant; never with more rights than the caller's."""
+
+    name: Name
+    role: Role
+    ttl_s: Annotated[int, Field(ge=60, le=366 * 86400)] = 30 * 86400
+
+
+class CreatedToken(Token):
+    """A token with its secret, which is shown this one time."""
+
+    secret: str
+
+
+class ListTokensRequest(ListRequest):
+    """The tokens of the caller's tenant."""
+
+    listing = Listing.of(
+        Token,
+        *("name", "role", "user", "created_at", "expires_at", "revoked_at"),
+        usual="-id",
+    )
+
+
+class TokenRequest(Request):
+    """One token by its id."""
+
+    token: Reference
+
+
+class IssueJoinTokenRequest(Request):
+    """A one-time token with which one machine joins a pool."""
+
+    pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    worker: Annotated[str | None, Field(min_length=1, max_length=100)] = None
+    ttl_s: Annotated[int, Field(ge=60, le=86_400)] = 3600
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class JoinWorkerRequest(Request):
+    """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token, or where it was rented from a provider that
+    vouches for its machines by that."""
+
+    worker: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9_-]+$")]
+    user_key: Annotated[
+        str,
+        Field(min_length=10, max_length=100, description="The public NATS user key."),
+    ]
+    pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    address: Annotated[str, Field(min_length=1, max_length=253)]
+    version: Annotated[
+        str | None, Field(max_length=50, description="Of the platform's package on the machine.")
+    ] = None
+    trouble: Annotated[
+        str | None,
+        Field(
+            max_length=500,
+            description="Why the machine cannot serve: who rents it is told, and it is refused.",
+        ),
+    ] = None
+    identity_document: Annotated[
+        str | None,
+        Field(
+            max_length=8192,
+            description="What the machine's cloud says of it, as it is served there: AWS's document, or Google's identity token.",
+        ),
+    ] = None
+    identity_signature: Annotated[
+        str | None,
+        Field(
+            max_length=2048,
+            description="AWS's signature of its document, in base64; Google's token bears its own.",
+        ),
+    ] = None
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str

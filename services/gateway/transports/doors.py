@@ -1,0 +1,80 @@
+"""The doors themselves: REST and gRPC, encrypted or not, opened last and closed first. Neighbour: `service`, which composes what they reach."""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+from aiohttp import web
+
+from services.gateway.platform.dispatch import Front
+from services.gateway.platform.events.feed import Feed
+from services.gateway.settings import GatewaySection
+from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.server import Rpc
+from services.gateway.transports.rest.app import Rest, RestSettings
+from services.gateway.transports.rest.connections import ConnectionLimits, listen, most_connections
+from services.gateway.transports.rest.dashboard import load_dashboard
+from services.gateway.transports.tls import Tls, TlsFiles
+from shared.loops import repeat
+from shared.process import Process
+
+_CERTIFICATES_EVERY = timedelta(seconds=5)
+_CLOSE_S = 3.0
+_log = structlog.get_logger()
+
+
+class DoorKeeper:
+    """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
+
+    def __init__(self, front: Front, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
+        self._own = own
+        self._tls = tls
+        self._feed = feed
+        body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
+        hosts = frozenset(own.allowed_hosts)
+        limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
+        self._rest = Rest(front, limits)
+        self._rpc = Rpc(front, own.proxies)
+        self._closing = asyncio.Event()
+
+    async def open(self) -> None:
+        """Raises OSError for a port that is in use."""
+        own = self._own
+        self._runner = web.AppRunner(
+            self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
+        )
+        await self._runner.setup()
+        limits = ConnectionLimits(most_connections(own.max_connections), own.keep_alive_s)
+        context = self._tls.context if self._tls else None
+        refuse = self._rest.refuse_malformed
+        self._site = await listen(self._runner, (own.host, own.port), context, limits, refuse)
+        credentials = self._tls.credentials() if self._tls else None
+        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
+        await self._server.start()
+        await self._rpc.show_serving(True)
+        _log.info("the doors are open", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))
+
+    async def run(self) -> None:
+        """Until `close`: takes no new call then, sends streams away, and answers the calls in hand."""
+        await self._closing.wait()
+        await self._rpc.show_serving(False)
+        self._feed.end()
+        self._site.close()
+        await asyncio.gather(self._runner.cleanup(), self._server.stop(_CLOSE_S))
+
+    async def close(self) -> None:
+        self._closing.set()
+
+    def start(self, process: Process) -> None:
+        """Keeps them open until the process stops."""
+        if self._tls is not None:
+            tls = self._tls
+            process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
+        process.start("doors", self.run, self.close)
+
+
+def tls_of(own: GatewaySection) -> Tls | None:
+    """What encrypts the doors; None where nothing does."""
+    if own.tls_certificate_file is None or own.tls_key_file is None:
+        return None
+    return Tls(TlsFiles(own.tls_certificate_file, own.tls_key_file, own.client_ca_file))

@@ -1,0 +1,32 @@
+"""What gRPC made of an experiment, for when the same object is shown again: making it takes a fifth of a polling call's time."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from services.gateway.experiments.schema import ExperimentDetail
+from services.gateway.platform.schema import Resource
+from shared.cache import Cache
+
+F = TypeVar("F")
+_MAX_FORMS = 4096
+_TTL_S = 1.0
+
+
+class Serialized:
+    """Caches by the object's identity. An entry holds its object, so that no other has the same id meanwhile."""
+
+    def __init__(self) -> None:
+        self._forms = Cache[tuple[int, str], tuple[Resource, Any]](
+            "serialized_experiments", _MAX_FORMS, ttl_s=_TTL_S
+        )
+
+    def once(self, resource: Resource, form: str, make: Callable[[Resource], F]) -> F:
+        """Return `make(resource)`; of an experiment it is made once."""
+        if not isinstance(resource, ExperimentDetail):
+            return make(resource)
+        key = (id(resource), form)
+        entry = self._forms.get(key)
+        if entry is None:
+            entry = (resource, make(resource))
+            self._forms.put(key, entry)
+        return cast(F, entry[1])

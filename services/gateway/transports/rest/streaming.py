@@ -1,0 +1,69 @@
+"""Server-sent events: one block for each item, its cursor as the id, a comment now and then to keep the line open."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from muster.errors import MusterError
+from services.gateway.platform.call import Caller
+from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.schema import Request, Resource
+
+_HEADERS = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+async def stream_events(
+    request: web.Request,
+    front: Front,
+    row: Operation[Any, Any],
+    caller: Caller,
+    model: Request,
+    inputs: Inputs,
+) -> web.StreamResponse:
+    """Streams until the operation ends or the caller goes. What fails before the first item is an ordinary problem."""
+    response = web.StreamResponse(headers=_HEADERS)
+
+    async def open_stream() -> None:
+        if not response.prepared:
+            await response.prepare(request)
+
+    async def announce(position: str) -> None:
+        # An id without data sets the client's Last-Event-ID: a reconnect before the first item loses nothing.
+        await open_stream()
+        await response.write(f"id: {position}\n\n".encode())
+
+    items = front.stream(row, caller, model, replace(inputs, announce=announce))
+    try:
+        async for item in items:
+            await open_stream()
+            await response.write(_block(item, row) if item is not None else b": still here\n\n")
+        await open_stream()
+        await response.write(b"event: end\ndata: {}\n\n")
+    except ConnectionResetError:
+        return response
+    except MusterError as error:
+        if not response.prepared:
+            raise
+        problem = orjson.dumps(error.to_problem())
+        await response.write(b"event: problem\ndata: " + problem + b"\n\n")
+    await response.write_eof()
+    return response
+
+
+def cursor_of(item: Resource) -> str:
+    """What to give to go on behind the item."""
+    return str(getattr(item, "cursor", None) or getattr(item, "id", ""))
+
+
+def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
+    """One event: the item's JSON holds no line break, so one data line is enough."""
+    kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
+    return f"id: {cursor_of(item)}\n{kind}data: ".encode() + item.to_json() + b"\n\n"

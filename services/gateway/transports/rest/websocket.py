@@ -1,0 +1,143 @@
+"""The same streams over a WebSocket: one text frame of JSON for each item, `{"id": …, "event": …, "data": …}`.
+
+A browser cannot set headers there: it names its token as a protocol, beside ours: `new WebSocket(url, ["muster.v1", "bearer.mst_…"])`. A page of
+the gateway's own needs none where the browser has a session's cookie; a page of somebody else can open nothing in a caller's name (decision 0155).
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+from aiohttp import WSCloseCode, web
+
+from muster.errors import MusterError, Transient
+from services.gateway.platform.call import Caller
+from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.events.streams import QUIET_S
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.schema import Request, Resource
+from services.gateway.transports.rest.streaming import cursor_of
+
+PROTOCOL = "muster.v1"
+_BEARER = "bearer."
+_OPEN_S = 0.5
+"""What fails within this is an ordinary problem; then the caller learns that it is connected."""
+_MOST_BYTES = 1024
+# It would log the protocols that a caller names where it knows none of them, and with them a token.
+logging.getLogger("aiohttp.websocket").setLevel(logging.ERROR)
+
+
+def wants_socket(request: web.Request) -> bool:
+    """True for the handshake of a WebSocket."""
+    return web.WebSocketResponse().can_prepare(request).ok
+
+
+def bearer_among(protocols: str) -> str | None:
+    """The token among the protocols that a browser asks for; None without one."""
+    for name in protocols.split(","):
+        if name.strip().startswith(_BEARER):
+            return name.strip().removeprefix(_BEARER)
+    return None
+
+
+async def stream_frames(
+    request: web.Request,
+    front: Front,
+    row: Operation[Any, Any],
+    caller: Caller,
+    model: Request,
+    inputs: Inputs,
+) -> web.StreamResponse:
+    """Streams until the operation ends or the caller goes."""
+    socket = _Socket(request)
+
+    async def announce(position: str) -> None:
+        await socket.send(id=position)
+
+    told = Inputs(inputs.bearer, last_event_id=inputs.last_event_id, announce=announce, origin=inputs.origin)
+    try:
+        await socket.carry(front.stream(row, caller, model, told))
+        await socket.send(event="end", data={})
+        await socket.close(WSCloseCode.OK)
+    except ConnectionResetError:
+        pass
+    except MusterError as error:
+        if not socket.is_open:
+            raise
+        await socket.send(event="problem", data=error.to_problem())
+        is_passing = isinstance(error, Transient)
+        await socket.close(WSCloseCode.TRY_AGAIN_LATER if is_passing else WSCloseCode.POLICY_VIOLATION)
+    finally:
+        socket.forget()
+    return socket.response
+
+
+class _Socket:
+    """One connection: what it sends, and whether the caller is still there."""
+
+    def __init__(self, request: web.Request) -> None:
+        self.response = web.WebSocketResponse(
+            protocols=(PROTOCOL,), heartbeat=QUIET_S, max_msg_size=_MOST_BYTES, compress=False
+        )
+        self._request = request
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._listening is not None
+
+    async def carry(self, items: AsyncIterator[Resource | None]) -> None:
+        """Sends the items as they come. Raises ConnectionResetError once the caller has gone."""
+        iterator, waiting = aiter(items), None
+        try:
+            while True:
+                waiting = waiting or asyncio.ensure_future(anext(iterator))
+                others = {self._listening} if self._listening else set()
+                timeout = None if self._listening else _OPEN_S
+                done, _ = await asyncio.wait(
+                    {waiting, *others}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+                )
+                if waiting in done:
+                    finished, waiting = waiting, None
+                    if (item := finished.result()) is not None:
+                        await self.send(
+                            id=cursor_of(item),
+                            event=getattr(item, "kind", None),
+                            data=orjson.Fragment(item.to_json()),
+                        )
+                elif done:
+                    raise ConnectionResetError("the caller has gone")
+                else:
+                    await self._open()
+        except StopAsyncIteration:
+            return
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+
+    async def send(self, **frame: object) -> None:
+        await self._open()
+        await self.response.send_str(orjson.dumps(frame).decode())
+
+    async def close(self, code: WSCloseCode) -> None:
+        """Says goodbye; the caller's own word is read by who listens."""
+        self.forget()
+        await self.response.close(code=code)
+
+    def forget(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+
+    async def _open(self) -> None:
+        if self._listening is None:
+            await self.response.prepare(self._request)
+            self._listening = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        """Answers pings, and ends when the caller does; nothing that it sends means anything here."""
+        async for _ in self.response:
+            await self.response.close(
+                code=WSCloseCode.UNSUPPORTED_DATA, message=b"this stream takes no messages"
+            )

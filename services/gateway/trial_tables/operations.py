@@ -1,0 +1,72 @@
+"""The table of an experiment's trials: the registry's to answer, ours to check whose it is."""
+
+from services.gateway.experiments.declared import declared_columns
+from services.gateway.experiments.find import Row, find_experiment
+from services.gateway.platform.call import Call
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.paging import make_cursor, read_cursor
+from services.gateway.trial_tables.schema import (
+    TableColumns,
+    TableColumnsRequest,
+    TableRow,
+    TrialTable,
+    TrialTableRequest,
+)
+from shared.ids import ExperimentId
+from shared.messages.tables import DeclaredColumns, GetColumns, GetTable
+
+
+async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:
+    """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order."""
+    position = read_cursor(call, request, request.cursor)
+    experiment = await find_experiment(call, request.experiment)
+    question = GetTable(
+        experiment_id=ExperimentId(experiment.id),
+        filter=request.filter,
+        sort=request.sort,
+        columns=tuple(request.column),
+        after=tuple(None if cell is None else str(cell) for cell in position) if position else None,
+        limit=request.limit,
+        declared=declared_by(experiment),
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    items = [
+        TableRow(
+            trial=row.trial_id,
+            experiment_number=experiment.number,
+            number=row.number,
+            state=row.state,
+            values=dict(zip(page.columns, row.cells, strict=True)),
+        )
+        for row in page.rows
+    ]
+    cursor = make_cursor(call, request, list(page.next)) if page.next else None
+    return TrialTable(columns=list(page.columns), items=items, total=page.total, next_cursor=cursor)
+
+
+async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableColumns:
+    """Lists the names by which an experiment's trials can be filtered, sorted and shown."""
+    position = read_cursor(call, request, request.cursor)
+    experiment = await find_experiment(call, request.experiment)
+    question = GetColumns(
+        experiment_id=ExperimentId(experiment.id),
+        first=int(str(position[0])) if position else 0,
+        declared=declared_by(experiment),
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
+    return TableColumns(columns=list(found.columns), next_cursor=cursor)
+
+
+def declared_by(experiment: Row) -> DeclaredColumns:
+    """What the config of a stored experiment declares of its table."""
+    return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("ListTrialTable", "GET", "/v1/experiments/{experiment}/table", TrialTableRequest, TrialTable, READ_EXPERIMENT, SAFE, list_trial_table, waits=True),
+    Operation("ListTableColumns", "GET", "/v1/experiments/{experiment}/columns", TableColumnsRequest, TableColumns, READ_EXPERIMENT, SAFE, list_table_columns, waits=True),
+)
+# fmt: on

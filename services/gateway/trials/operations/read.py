@@ -1,0 +1,121 @@
+"""Reading trials, their runs, and why they wait."""
+
+from dataclasses import replace
+
+from muster.errors import NotFound, Rejected
+from services.gateway.cluster.render import render_explanation
+from services.gateway.cluster.schema import Explanation
+from services.gateway.experiments import store
+from services.gateway.experiments.find import experiment_in, find_experiment, find_trial
+from services.gateway.platform.call import Call
+from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.trials.render import render_on_front, render_run, render_trial
+from services.gateway.trials.schema import (
+    FrontPage,
+    ListFrontRequest,
+    ListRunsRequest,
+    ListTrialsRequest,
+    RunPage,
+    Trial,
+    TrialOrder,
+    TrialPage,
+    TrialRequest,
+    TrialState,
+)
+from shared.expressions.fields import Wanted
+from shared.expressions.tree import Order
+from shared.ids import ExperimentId, TrialId
+from shared.messages import queue as messages
+from shared.messages.experiments import GetFront
+
+_PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
+
+
+async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
+    """Lists an experiment's trials by number, best first, or as they are sorted."""
+    standing = store.Standing([str(state) for state in request.state], request.invalid)
+    async with call.read() as connection:
+        experiment = await experiment_in(connection, request.experiment)
+        wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
+        found = await store.load_listed_trials(connection, experiment.id, standing, wanted)
+    return TrialPage(
+        items=[render_trial(row, experiment.number, experiment.config) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
+    )
+
+
+async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
+    """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_experiment(call, request.experiment)
+    question = GetFront(
+        experiment_id=ExperimentId(row.id),
+        after=(float(str(position[0])), int(str(position[1]))) if position else None,
+        limit=request.limit,
+    )
+    try:
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    except NotFound:  # Submitted, and not taken up yet.
+        return FrontPage(items=[], total=0, admissible=0)
+    return FrontPage(
+        items=[render_on_front(found) for found in page.trials],
+        total=page.total,
+        admissible=page.admissible,
+        next_cursor=make_cursor(call, request, list(page.next)) if page.next else None,
+    )
+
+
+async def get_trial(call: Call, request: TrialRequest) -> Trial:
+    """Shows one trial."""
+    row = await find_trial(call, request.trial)
+    return render_trial(row, row.experiment_number, row.config)
+
+
+async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
+    """Lists the attempts to train a trial, oldest first or as they are sorted."""
+    wanted = read_wanted(call, request)
+    trial = await find_trial(call, request.trial)
+    async with call.read() as connection:
+        found = await store.load_runs(connection, trial.id, wanted)
+    return RunPage(
+        items=[render_run(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
+    """Says why a trial waits, or where it runs."""
+    trial = await find_trial(call, request.trial)
+    if trial.changed["state"] == TrialState.PARKED:
+        # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
+        return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
+    question = messages.Explain(trial_id=TrialId(trial.id))
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return render_explanation(await _without_hidden(call, found))
+
+
+def _in_order(wanted: Wanted, request: ListTrialsRequest, smaller_is_better: bool) -> Wanted:
+    """Best first where that is asked for: by which values are better, which only the experiment knows."""
+    if request.order is TrialOrder.NUMBER:
+        return wanted
+    if request.sort:
+        raise Rejected("bad_filter", "trials are in one order", "sort", "leave out `order` or `sort`")
+    best = Order(request.listing.fields["best.value"], is_descending=not smaller_is_better)
+    return replace(wanted, orders=(best, *wanted.orders))
+
+
+async def _without_hidden(call: Call, told: messages.Explanation) -> messages.Explanation:
+    """What an explanation says to somebody who does not see all experiments: of the others how many they are, and not which."""
+    if call.sees_all_experiments:
+        return told
+    back = told.given_back
+    by = back.by if back is not None else None
+    asker = int(by.partition(".")[0]) if by else None
+    named = {one.experiment_number for one in told.holders} | ({asker} if asker else set())
+    async with call.read() as connection:
+        seen = await store.load_known_numbers(connection, named)
+    if back is not None and by and asker not in seen:
+        back = back.model_copy(
+            update={"by": None, "message": back.message.replace(by, "a trial that you do not see")}
+        )
+    holders = tuple(one for one in told.holders if one.experiment_number in seen)
+    return told.model_copy(update={"holders": holders, "given_back": back})

@@ -1,0 +1,50 @@
+"""Usage by label: what the scheduler tells of experiments, divided among their labels so that the parts add up. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+from uuid import UUID
+
+from services.gateway.usage.schema import UsageKey
+from shared.messages.usage import UsageKey as ToldKey, Used
+
+SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was used by one of each key; the label is ours, the rest the scheduler's."""
+
+    used: Used
+    label: str | None = None
+
+
+def keys_of(by: Sequence[UsageKey], is_by_label: bool) -> tuple[ToldKey, ...]:
+    """What the scheduler is asked for: labels are not known to it, experiments are."""
+    keys = [key.value for key in by]
+    if is_by_label and "experiment" not in keys:
+        keys.append("experiment")
+    return cast(tuple[ToldKey, ...], tuple(keys))
+
+
+def by_label(
+    used: Iterable[Used], labels: Mapping[UUID, Sequence[str]], by: Sequence[UsageKey]
+) -> list[Part]:
+    """Adds up by the keys and by label, each experiment in equal parts under its labels; what has none, or is not seen, stands under None, first."""
+    hidden = {} if UsageKey.EXPERIMENT in by else {"experiment": None}
+    sums: dict[tuple[object, ...], Part] = {}
+    for one in used:
+        names: Sequence[str | None] = labels.get(one.experiment, ()) if one.experiment else ()
+        names = names or (None,)
+        for label in names:
+            key = (*(getattr(one, name) for name in by), label)
+            before = sums.get(key)
+            shares = {name: getattr(one, name) / len(names) for name in SUMS}
+            if before is not None:
+                shares = {name: share + getattr(before.used, name) for name, share in shares.items()}
+            sums[key] = Part(one.model_copy(update=shares | hidden), label)
+    return [sums[key] for key in sorted(sums, key=_in_order)]
+
+
+def _in_order(key: tuple[object, ...]) -> tuple[tuple[bool, str], ...]:
+    return tuple((value is not None, str(value)) for value in key)

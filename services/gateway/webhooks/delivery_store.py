@@ -1,0 +1,132 @@
+"""What is sent to webhooks: taken by one replica at a time, ended, replayed, and swept when it is old."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Text, and_, delete, insert, literal, or_, select, true, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.webhooks.core import PREFIX, Attempt, Outcome
+from services.gateway.webhooks.tables import delivery, webhook
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
+"""What of a delivery a list can go by."""
+_WAITING = literal("waiting", literal_execute=True)
+"""In the statement's text: an index of deliveries that wait is found by it."""
+_IS_SENT = and_(delivery.c.state == _WAITING, or_(webhook.c.enabled, delivery.c.is_test))
+
+
+async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """One that waits from now on."""
+    began = dict.fromkeys(("began_at", "due_at"), values["created_at"])
+    counts = {"attempts": 0, "attempts_before": 0, "state": "waiting"}
+    await connection.execute(insert(delivery).values(**values, **began, **counts))
+
+
+async def find_waiting(
+    connection: AsyncConnection, now: datetime
+) -> tuple[list[tuple[UUID, UUID]], datetime | None]:
+    """Webhooks for which something is due, each with its tenant, the longest waiting first; and when the next is due. Under the system role."""
+    first = (
+        select(delivery.c.due_at)
+        .where(delivery.c.webhook == webhook.c.id, _IS_SENT)
+        .order_by(delivery.c.due_at)
+        .limit(1)
+        .lateral("first")
+    )
+    query = select(webhook.c.id, webhook.c.tenant, first.c.due_at).join(first, true())
+    rows = (await connection.execute(query.order_by(first.c.due_at))).all()
+    due = [(row.id, row.tenant) for row in rows if row.due_at <= now]
+    return due, rows[len(due)].due_at if len(rows) > len(due) else None
+
+
+async def take(
+    connection: AsyncConnection, webhook_id: UUID, now: datetime, lease: timedelta, limit: int
+) -> Sequence[Row[Any]]:
+    """Takes what is due for a webhook, with all that sending needs; no other replica takes it before the lease is over."""
+    due = (
+        select(delivery.c.id)
+        .join(webhook, webhook.c.id == delivery.c.webhook)
+        .where(delivery.c.webhook == webhook_id, delivery.c.due_at <= now, _IS_SENT)
+        .order_by(delivery.c.due_at, delivery.c.position)
+        .limit(limit)
+        .with_for_update(of=delivery, skip_locked=True)
+        .cte("due")
+    )
+    here = delivery.c
+    statement = (
+        update(delivery)
+        .where(here.id == due.c.id, webhook.c.id == here.webhook)
+        .values(attempts=here.attempts + 1, due_at=now + lease)
+        .returning(
+            *(here.id, here.webhook, here.tenant, here.event, here.is_test),
+            *(here.attempts, here.attempts_before, here.began_at),
+            *(webhook.c.url, webhook.c.form, webhook.c.secret),
+            *(webhook.c.previous_secret, webhook.c.previous_until),
+        )
+    )
+    return (await connection.execute(statement)).all()
+
+
+async def save_outcome(
+    connection: AsyncConnection, taken: Row[Any], attempt: Attempt, outcome: Outcome, now: datetime
+) -> bool:
+    """False where the delivery was taken again meanwhile, or is gone: what that attempt says counts."""
+    values = {
+        "state": outcome.state,
+        "status": attempt.status,
+        "error": attempt.error,
+        "ended_at": None if outcome.state == "waiting" else now,
+    }
+    if outcome.due_at is not None:
+        values["due_at"] = outcome.due_at
+    still = (
+        delivery.c.id == taken.id,
+        delivery.c.attempts == taken.attempts,
+        delivery.c.state == "waiting",
+    )
+    return (await connection.execute(update(delivery).where(*still).values(**values))).rowcount > 0
+
+
+async def disable_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
+    """Sends it nothing more until somebody enables it."""
+    await connection.execute(update(webhook).where(webhook.c.id == webhook_id).values(enabled=False))
+
+
+async def load_delivery(connection: AsyncConnection, webhook_id: UUID, delivery_id: UUID) -> Row[Any] | None:
+    query = select(delivery).where(delivery.c.id == delivery_id, delivery.c.webhook == webhook_id)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_deliveries(
+    connection: AsyncConnection, webhook_id: UUID, state: str | None, wanted: Wanted
+) -> Part:
+    query = select(delivery).where(delivery.c.webhook == webhook_id)
+    if state is not None:
+        query = query.where(delivery.c.state == state)
+    return await load_part(connection, query, DELIVERIES, wanted)
+
+
+async def replay(
+    connection: AsyncConnection, webhook_id: UUID, delivery_id: UUID | None, now: datetime
+) -> int:
+    """Sends a delivery again from the beginning, or (None) all that were given up; returns how many."""
+    wanted = delivery.c.state == "dead" if delivery_id is None else delivery.c.id == delivery_id
+    anew = update(delivery).where(delivery.c.webhook == webhook_id, wanted)
+    values = {"state": "waiting", "began_at": now, "due_at": now, "ended_at": None}
+    return (await connection.execute(anew.values(**values, attempts_before=delivery.c.attempts))).rowcount
+
+
+async def sweep(
+    connection: AsyncConnection, now: datetime, delivered_kept: timedelta, dead_kept: timedelta
+) -> None:
+    """Deletes what arrived or was given up long ago, over all tenants."""
+    old = or_(
+        delivery.c.created_at < now - dead_kept,
+        and_(delivery.c.state == "delivered", delivery.c.created_at < now - delivered_kept),
+    )
+    await connection.execute(delete(delivery).where(old))

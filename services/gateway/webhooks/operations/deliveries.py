@@ -1,0 +1,107 @@
+"""What is sent to webhooks: listed, tried out, and replayed. Neighbour: the sender, which alone sends."""
+
+from typing import Any
+
+from muster.errors import NotFound
+from services.gateway.experiments.find import parse_uuid
+from services.gateway.platform.call import Call
+from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.webhooks import delivery_store as store
+from services.gateway.webhooks.core import PREFIX, TESTED, Happening, Scene, cloud_event
+from services.gateway.webhooks.operations.manage import webhook_in
+from services.gateway.webhooks.schema import (
+    DeliveryState,
+    ListWebhookDeliveriesRequest,
+    WebhookDelivery,
+    WebhookDeliveryPage,
+    WebhookDeliveryRequest,
+    WebhookReplay,
+    WebhookRequest,
+)
+from shared.ids import new_id
+
+_LOOK_S = 0.2
+_MARGIN_S = 3.0
+
+
+async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> WebhookDeliveryPage:
+    """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
+    state = str(request.state) if request.state else None
+    async with call.read() as connection:
+        webhook = await webhook_in(connection, request.webhook)
+        found = await store.load_deliveries(connection, webhook.id, state, wanted)
+    return WebhookDeliveryPage(
+        items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
+    )
+
+
+async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
+    """Sends a webhook an event that says it is a test, once, and tells what came of it."""
+    delivery_id = new_id(call.doors.clock)
+    async with call.transaction() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        scene = Scene(webhook.workspace, webhook.project) if webhook.workspace else None
+        happening = Happening(TESTED, 0, webhook.id, {"name": webhook.name}, scene)
+        event = cloud_event(call.tenant, unit.now, happening) | {"id": str(delivery_id)}
+        values = {
+            "tenant": call.tenant,
+            "id": delivery_id,
+            "webhook": webhook.id,
+            "type": TESTED,
+            "event": event,
+            "position": 0,
+            "is_test": True,
+            "created_at": unit.now,
+        }
+        await store.insert_delivery(unit.connection, values)
+    call.doors.wake_sender()
+    until_s = call.doors.clock.monotonic() + call.doors.webhooks.timeout_s + _MARGIN_S
+    with call.doors.feed.waiting(call.tenant) as waiter:
+        while True:
+            async with call.read() as connection:
+                row = await store.load_delivery(connection, webhook.id, delivery_id)
+            if row is None:
+                raise NotFound(f"webhook {request.webhook}")
+            if row.state != DeliveryState.WAITING or call.doors.clock.monotonic() > until_s:
+                return _render(row)
+            await waiter.wait(_LOOK_S)
+
+
+async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> WebhookDelivery:
+    """Sends one delivery again, under the same id."""
+    delivery_id = parse_uuid(request.delivery)
+    async with call.transaction() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        if delivery_id is None or not await store.replay(unit.connection, webhook.id, delivery_id, unit.now):
+            raise NotFound(
+                f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` shows those there are"
+            )
+        row = await store.load_delivery(unit.connection, webhook.id, delivery_id)
+    call.doors.wake_sender()
+    return _render(row)
+
+
+async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
+    """Sends again all deliveries of a webhook that were given up."""
+    async with call.transaction() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        found = await store.replay(unit.connection, webhook.id, None, unit.now)
+    call.doors.wake_sender()
+    return WebhookReplay(deliveries=found)
+
+
+def _render(row: Any) -> WebhookDelivery:
+    return WebhookDelivery(
+        id=row.id,
+        type=PREFIX + row.type,
+        event=str(row.event["id"]),
+        state=DeliveryState(row.state),
+        attempts=row.attempts,
+        is_test=row.is_test,
+        status=row.status,
+        error=row.error,
+        created_at=row.created_at,
+        next_attempt_at=row.due_at if row.state == DeliveryState.WAITING else None,
+        ended_at=row.ended_at,
+    )

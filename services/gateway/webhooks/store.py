@@ -1,0 +1,149 @@
+"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `deliveries`, what becomes of that."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.events.store import NewEvent
+from services.gateway.platform.tables import experiment, model
+from services.gateway.webhooks.core import Happening, Intent, Listener, Scene, plan_intents
+from services.gateway.webhooks.tables import delivery, webhook
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+AMBIGUOUS_SHOWN = 5
+_COUNTED = ("waiting", "dead")
+WEBHOOKS = Cells(
+    webhook,
+    {
+        state: select(func.count())
+        .where(delivery.c.webhook == webhook.c.id, delivery.c.state == state)
+        .correlate(webhook)
+        .scalar_subquery()
+        for state in _COUNTED
+    },
+)
+"""What of a webhook a list can go by."""
+
+
+async def insert_webhook(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+    """False where the place has one of that name."""
+    statement = upsert(webhook).values(**values).on_conflict_do_nothing()
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def count_webhooks(connection: AsyncConnection) -> int:
+    return (await connection.execute(select(func.count()).select_from(webhook))).scalar_one()
+
+
+async def name_is_free(connection: AsyncConnection, row: Row[Any], name: str) -> bool:
+    """True where no other webhook of the same place has the name."""
+    same = (
+        webhook.c.workspace.is_not_distinct_from(row.workspace),
+        webhook.c.project.is_not_distinct_from(row.project),
+        webhook.c.name == name,
+        webhook.c.id != row.id,
+    )
+    return (await connection.execute(select(webhook.c.id).where(*same))).first() is None
+
+
+async def load_webhooks_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:
+    """Those that an id or a name names; a name may be several places'."""
+    column = webhook.c.id if isinstance(reference, UUID) else webhook.c.name
+    query = _counted().where(column == reference).order_by(webhook.c.id)
+    return (await connection.execute(query.limit(AMBIGUOUS_SHOWN))).all()
+
+
+async def load_webhooks(connection: AsyncConnection, workspace: str | None, wanted: Wanted) -> Part:
+    query = _counted()
+    if workspace is not None:
+        query = query.where(webhook.c.workspace == workspace)
+    return await load_part(connection, query, WEBHOOKS, wanted)
+
+
+async def lock_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
+    """Whoever else would change it waits until this transaction has ended."""
+    await connection.execute(select(webhook.c.id).where(webhook.c.id == webhook_id).with_for_update())
+
+
+async def save_webhook(connection: AsyncConnection, webhook_id: UUID, values: Mapping[str, Any]) -> None:
+    await connection.execute(update(webhook).where(webhook.c.id == webhook_id).values(**values))
+
+
+async def delete_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
+    """With all that was to be sent to it."""
+    await connection.execute(delete(delivery).where(delivery.c.webhook == webhook_id))
+    await connection.execute(delete(webhook).where(webhook.c.id == webhook_id))
+
+
+async def intend(
+    connection: AsyncConnection, tenant: UUID, now: Any, told: Sequence[NewEvent], last: int
+) -> bool:
+    """Writes down what webhooks are to be sent of the events that were just appended, the last at position `last`; True where that is anything."""
+    named = [(at, one) for at, one in enumerate(told, last - len(told) + 1) if one.name is not None]
+    if not named:
+        return False
+    listeners = [
+        Listener(row.id, frozenset(row.events), row.workspace, row.project, frozenset(row.labels))
+        for row in await connection.execute(select(webhook).where(webhook.c.enabled).order_by(webhook.c.id))
+    ]
+    scenes = await _load_scenes(connection, [one for _, one in named])
+    happenings = [
+        Happening(one.name or "", at, one.entity, json.loads(one.resource), _scene(one, scenes))
+        for at, one in named
+    ]
+    intents = plan_intents(tenant, now, listeners, happenings)
+    if intents:
+        start = {"is_test": False, "state": "waiting", "attempts": 0, "attempts_before": 0}
+        moments = dict.fromkeys(("created_at", "began_at", "due_at"), now)
+        values = [{"tenant": tenant, **start, **moments, **_values_of(intent)} for intent in intents]
+        await connection.execute(insert(delivery), values)
+    return bool(intents)
+
+
+async def _load_scenes(connection: AsyncConnection, told: Sequence[NewEvent]) -> dict[UUID | None, Scene]:
+    """Where the experiments and models are that these events are of, by their ids."""
+    ids = {_where(one) for one in told}
+    columns = (experiment.c.workspace, experiment.c.project, experiment.c.labels, experiment.c.number)
+    experiments = select(experiment.c.id, experiment.c.name, *columns).where(experiment.c.id.in_(ids))
+    found: dict[UUID | None, Scene] = {
+        row.id: Scene(row.workspace, row.project, tuple(row.labels), row.id, row.number, row.name)
+        for row in await connection.execute(experiments)
+    }
+    models = select(model.c.id, model.c.workspace).where(model.c.id.in_(ids))
+    return found | {row.id: Scene(row.workspace) for row in await connection.execute(models)}
+
+
+def _scene(told: NewEvent, scenes: Mapping[UUID | None, Scene]) -> Scene | None:
+    """A budget tells itself whose it is; the tenant's is of no workspace."""
+    if told.kind == "budget":
+        workspace = json.loads(told.resource)["workspace"]
+        return Scene(workspace) if workspace is not None else None
+    return scenes.get(_where(told))
+
+
+def _where(told: NewEvent) -> UUID | None:
+    """The experiment or the model that says where an event belongs."""
+    if told.kind == "model":
+        return told.entity
+    return UUID(json.loads(told.resource)["model_id"]) if told.kind == "version" else told.experiment
+
+
+def _values_of(intent: Intent) -> dict[str, Any]:
+    return {
+        "id": intent.id,
+        "webhook": intent.webhook,
+        "type": intent.name,
+        "event": intent.event,
+        "position": intent.position,
+    }
+
+
+def _counted() -> Any:
+    """Webhooks with how many deliveries wait, and how many were given up."""
+    return select(webhook, *(WEBHOOKS.others[state].label(state) for state in _COUNTED))
