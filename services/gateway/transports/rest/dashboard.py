@@ -20,7 +20,7 @@ ROUTES = "routes.json"
 ASSETS = "assets"
 """Files whose names hold a hash of what they hold: they never change."""
 
-_BUILT = Path(__file__).resolve().parents[3] / "web" / "dist"
+_BUILT = Path(__file__).resolve().parents[4] / "web" / "dist"
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}
 """By preference; the build has written them beside the files."""
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
