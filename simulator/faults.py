@@ -12,7 +12,7 @@ from typing import Literal
 from uuid import UUID
 
 from services.searcher.core.editing import Edit
-from services.searcher.core.turn import Turn
+from services.searcher.core.reducers.turn import Turn
 from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed

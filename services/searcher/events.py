@@ -1,10 +1,10 @@
 """From the core's entities to messages: what the searcher says of experiments and trials."""
 
 from muster.config.sections import Resources
-from services.searcher.core.entities import Experiment, Mark, Terms, Trial, trial_id
-from services.searcher.core.machines import TrialState
-from services.searcher.core.results import time_metric
-from services.searcher.searches import Loaded
+from services.searcher.core.experiment.entities import Experiment, Mark, Terms, Trial, trial_id
+from services.searcher.core.experiment.results import time_metric
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.runner.searches import Loaded
 from shared.ids import ExperimentId, PoolName, WorkerId
 from shared.messages.experiments import (
     BestTrial,

@@ -6,13 +6,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from services.searcher.core.budget.ledger import Holding, Used
+from services.searcher.core.budget.limits import millis
 from services.searcher.core.editing import Edit
-from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, trial_id
-from services.searcher.core.ledger import Holding, Used
-from services.searcher.core.limits import millis
-from services.searcher.core.results import Result
-from services.searcher.core.turn import Turn
-from services.searcher.desk import Desk, Done, advance
+from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended, Experiment, trial_id
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.turn import Turn
+from services.searcher.runner.dispatcher import Desk, Done, advance
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
 from services.searcher.store.entities import Locked

@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster.config import load_accepted, load_config
-from services.searcher.core.entities import Mark
-from services.searcher.core.front import choose_front
-from services.searcher.core.limits import check_budget
+from services.searcher.core.budget.limits import check_budget
+from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.front import choose_front
+from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.methods.halving import notes_of_rungs
-from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
-from services.searcher.desk import Desk
 from services.searcher.events import public_state
-from services.searcher.replaying import Replays
 from services.searcher.replies import fitting, known_at_start
+from services.searcher.runner.dispatcher import Desk
+from services.searcher.runner.replaying import Replays
+from services.searcher.runner.warming import earlier_of, find_warmth
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
-from services.searcher.warming import earlier_of, find_warmth
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock

@@ -7,7 +7,7 @@ from itertools import chain
 import orjson
 from pydantic import JsonValue
 
-from services.searcher.core.warm import Warmth
+from services.searcher.core.search.warm import Warmth
 from shared.messages.plans import KnownAtStart, KnownTrial
 
 PAGE_BYTES = 400 * 1024

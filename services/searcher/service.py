@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
-from services.searcher.deleting import Estate
-from services.searcher.desk import Desk
-from services.searcher.drivers import Drivers
+from services.searcher.deletion import Estate
 from services.searcher.handlers import CommandHandlers, EventHandlers
-from services.searcher.loops import Loops
 from services.searcher.queries import Queries
-from services.searcher.replaying import Replays
-from services.searcher.searches import Searches
+from services.searcher.reconcile import Loops
+from services.searcher.runner.dispatcher import Desk
+from services.searcher.runner.drivers import Drivers
+from services.searcher.runner.replaying import Replays
+from services.searcher.runner.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.health import check_delivery, health_answers

@@ -7,17 +7,17 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher import events
-from services.searcher.core.entities import Experiment
-from services.searcher.core.limits import check_budget
-from services.searcher.core.machines import ExperimentState
+from services.searcher.core.budget.limits import check_budget
+from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.experiment.states import ExperimentState
+from services.searcher.core.reducers.turn import Turn
 from services.searcher.core.samplers import check_space
-from services.searcher.core.turn import Turn
-from services.searcher.core.warm import COLD, Warmth
-from services.searcher.desk import Desk, Done, advance
-from services.searcher.searches import begin_search
+from services.searcher.core.search.warm import COLD, Warmth
+from services.searcher.runner.dispatcher import Desk, Done, advance
+from services.searcher.runner.searches import begin_search
+from services.searcher.runner.warming import earlier_of, find_warmth
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
-from services.searcher.warming import earlier_of, find_warmth
 from shared.bus import Delivery, Unit
 from shared.errors import Rejected
 from shared.ids import CheckpointId

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from services.scheduler.core.facts import Closed, Ended, Fact, Granted
 from services.scheduler.core.run import Run
-from services.searcher.core import entities
-from services.searcher.core.ledger import Holding
-from services.searcher.core.limits import millis
-from services.searcher.core.results import Result
-from services.searcher.core.turn import Turn
+from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.budget.limits import millis
+from services.searcher.core.experiment import entities
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.turn import Turn
 from shared.ids import CheckpointId, TrialId, derived_id
 from simulator.searching.messages import Saved, Stored
 

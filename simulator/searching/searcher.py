@@ -12,9 +12,9 @@ from services.scheduler.core.facts import Closed, Fact
 from services.scheduler.core.pool import DEFAULT_PRIORITY
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Experiment, Trial
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.reducers.changes import Decision
+from services.searcher.core.reducers.turn import Turn
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act

@@ -14,14 +14,14 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher import saving
-from services.searcher.core.entities import Closed, Ended, Experiment, Trial
-from services.searcher.core.journal import Entry, fold
-from services.searcher.core.results import Result
+from services.searcher.core.experiment.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.journal.journal import Entry, fold
+from services.searcher.core.reducers.turn import Turn
 from services.searcher.core.samplers import Observation, make_sampler
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of
-from services.searcher.core.turn import Turn
+from services.searcher.core.search.saved import state_of
+from services.searcher.core.search.search import Search
+from services.searcher.runner import saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted

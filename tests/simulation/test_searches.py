@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from muster.config import load_config
-from services.searcher.core.entities import Trial
-from services.searcher.core.judging import Judging
+from services.searcher.core.experiment.entities import Trial
 from services.searcher.core.methods.asha import Bracket
+from services.searcher.core.reducers.judging import Judging
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from simulator.faults import Fault
@@ -141,7 +141,7 @@ def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch: pytest.MonkeyPatc
 def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
     monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
-    monkeypatch.setattr("services.searcher.core.search.places_of", lambda config: 1000)
+    monkeypatch.setattr("services.searcher.core.search.search.places_of", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
 

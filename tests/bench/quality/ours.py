@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from muster.config import Point, load_config
+from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.objectives import Scores
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES
 

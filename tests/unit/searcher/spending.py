@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from services.searcher.core.journal import Entry, replay
-from services.searcher.core.ledger import HOUR_MS, NOTHING, Holding, Used
-from services.searcher.core.limits import millis
-from services.searcher.core.turn import Turn
+from services.searcher.core.budget.ledger import HOUR_MS, NOTHING, Holding, Used
+from services.searcher.core.budget.limits import millis
+from services.searcher.core.journal.journal import Entry, replay
+from services.searcher.core.reducers.turn import Turn
 from shared.ids import PoolName
 from tests.unit.searcher.world import SEED, World, config, stored
 

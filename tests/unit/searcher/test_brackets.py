@@ -5,10 +5,10 @@ import random
 import pytest
 from pydantic import JsonValue
 
-from services.searcher.core.journal import Entry, replay
+from services.searcher.core.journal.journal import Entry, replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, config
 
 CONCURRENT, TRIALS = 5, 60

@@ -5,11 +5,11 @@ from uuid import UUID
 import pytest
 
 from muster.config import AdaptiveAsha
+from services.searcher.core.budget.fitting import fit
+from services.searcher.core.budget.ledger import HOUR_MS, Holding, Ledger
+from services.searcher.core.budget.limits import limits_of, millis
 from services.searcher.core.editing import Edit
-from services.searcher.core.fitting import fit
-from services.searcher.core.ledger import HOUR_MS, Holding, Ledger
-from services.searcher.core.limits import limits_of, millis
-from services.searcher.core.search import Search
+from services.searcher.core.search.search import Search
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from services.searcher.core.entities import Checkpoint
-from services.searcher.core.journal import replay
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.entities import Checkpoint
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.journal import replay
 from services.searcher.core.methods.custom import Operation, Verb
 from shared.errors import Conflict, MusterError, Rejected
 from shared.ids import CheckpointId

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.driving import DriverEvent
-from services.searcher.core.journal import fold, recompute, replay
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.journal import fold, recompute, replay
 from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.core.search import Search
+from services.searcher.core.reducers.driving import DriverEvent
+from services.searcher.core.search.search import Search
 from shared.messages.specs import Wanted
 from tests.unit.searcher.driven import (
     create,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.editing import Edit
-from services.searcher.core.journal import replay
+from services.searcher.core.journal.journal import replay
 from services.searcher.core.methods.halving import share_anew
-from services.searcher.core.turn import Turn
-from services.searcher.core.widening import Idle
+from services.searcher.core.reducers.turn import Turn
+from services.searcher.core.search.widening import Idle
 from shared.errors import Conflict, Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search

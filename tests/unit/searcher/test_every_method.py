@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 
 from muster.config import Point
-from services.searcher.core.journal import Entry, replay
-from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of, take_up
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.journal import Entry, replay
+from services.searcher.core.reducers.turn import Turn
+from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.search import Search
 from tests.support.thorough import examples
 from tests.unit.searcher.cases import (
     BY_PROMOTION,

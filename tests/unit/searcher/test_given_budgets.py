@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from services.searcher.core.budget.limits import millis
 from services.searcher.core.editing import Edit
-from services.searcher.core.journal import replay
-from services.searcher.core.limits import millis
-from services.searcher.core.turn import Turn
+from services.searcher.core.journal.journal import replay
+from services.searcher.core.reducers.turn import Turn
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.cases import LEARNING, METHODS

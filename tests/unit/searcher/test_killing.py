@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
-from services.searcher.core.entities import Closed, Ended
-from services.searcher.core.journal import replay
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.journal.journal import replay
+from services.searcher.core.reducers.turn import Turn
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import RANDOM, begun

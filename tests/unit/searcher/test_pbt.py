@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config import leaves
 from muster.errors import Rejected
-from services.searcher.core.entities import Checkpoint, Outcome, Trial
-from services.searcher.core.journal import fold, recompute, replay
-from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of, take_up
+from services.searcher.core.experiment.entities import Checkpoint, Outcome, Trial
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.journal import fold, recompute, replay
+from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.search import Search
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.methods.port import Ending, GoOn
 from services.searcher.core.methods.promotion import PromotionBracket
 from shared.messages.specs import Wanted

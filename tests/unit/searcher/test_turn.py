@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from services.searcher.core.entities import Ended
-from services.searcher.core.machines import EXPERIMENT, TRIAL
-from services.searcher.core.results import Result
+from services.searcher.core.experiment.entities import Ended
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.experiment.states import EXPERIMENT, TRIAL
 from shared.machine import Machine
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from services.searcher.core.entities import Closed, Ended
-from services.searcher.core.results import Result
+from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.results import Result
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun

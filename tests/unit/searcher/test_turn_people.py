@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from services.searcher.core.entities import Closed, Ended
-from services.searcher.core.results import Result
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.turn import Turn
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import RANDOM, begun

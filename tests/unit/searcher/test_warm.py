@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from muster.config import ExperimentConfig
-from services.searcher.core.journal import fold, replay
+from services.searcher.core.experiment.objectives import Scores
+from services.searcher.core.journal.journal import fold, replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.objectives import Scores
-from services.searcher.core.search import Search
-from services.searcher.core.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
 from tests.unit.searcher.cases import MIXED
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
 

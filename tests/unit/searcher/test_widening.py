@@ -2,11 +2,11 @@
 
 import pytest
 
-from services.searcher.core.journal import replay
+from services.searcher.core.journal.journal import replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.search import Search
-from services.searcher.core.widening import Idle, choose_limit
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
 
 RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent_trials": 2}

@@ -12,16 +12,16 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
-from services.searcher.core.journal import Entry, fold
-from services.searcher.core.ledger import Holding
-from services.searcher.core.machines import TrialState
+from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
+from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.journal.journal import Entry, fold
 from services.searcher.core.methods.custom import Operation
-from services.searcher.core.objectives import Objectives
-from services.searcher.core.results import Result
-from services.searcher.core.search import Search
-from services.searcher.core.turn import Turn
+from services.searcher.core.reducers.changes import Decision
+from services.searcher.core.reducers.turn import Turn
+from services.searcher.core.search.search import Search
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
