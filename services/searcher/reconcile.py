@@ -4,15 +4,17 @@ whose last reports never come, and searches whose programs never do."""
 import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from services.searcher import events
+from services.searcher.core.reducers.limits import keep_budget, widen
+from services.searcher.core.reducers.runs import on_overdue
 from services.searcher.core.search.widening import Idle
-from services.searcher.runner.dispatcher import Desk, Done, advance
+from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
 from services.searcher.settings import SearcherSection
 from services.searcher.store import capacity, drivers, entities, news
 from services.searcher.store.capacity import Searching
+from services.searcher.store.entities import Locked
 from services.searcher.store.news import Overdue
 from shared.bus import Unit, Units
 from shared.clock import Clock
@@ -28,7 +30,7 @@ class Loops:
     """Runs in every replica: rows are shared out by locks, so that each is told by one."""
 
     units: Units
-    desk: Desk
+    dispatcher: Dispatcher
     drivers: Drivers
     clock: Clock
     settings: SearcherSection
@@ -37,15 +39,15 @@ class Loops:
 
     async def announce(self) -> None:
         """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
-        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.desk.news)
+        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.dispatcher.news)
 
     async def widen(self) -> None:
         """Make more trials where slots stand idle, and no more of them where somebody waits; runs until cancelled."""
-        await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.desk.capacity)
+        await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.dispatcher.capacity)
 
     async def keep_budgets(self) -> None:
         """Stop searches at the limits of their budgets; runs until cancelled."""
-        await repeat(self._budget_round, timedelta(seconds=SAFETY_S), self.desk.budgets)
+        await repeat(self._budget_round, timedelta(seconds=SAFETY_S), self.dispatcher.budgets)
 
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
@@ -68,7 +70,7 @@ class Loops:
             for told in await news.take_experiment_news(unit.connection, unit.now, every):
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
             if await news.is_any_left(unit.connection):
-                self.desk.news.set()
+                self.dispatcher.news.set()
             late = await news.load_passed_over(unit.connection, unit.now - 2 * every)
         for experiment in late:
             # One at a time: who waits for an experiment holds no other.
@@ -91,10 +93,7 @@ class Loops:
             experiment = await entities.lock_experiment(unit.connection, each.experiment)
             if experiment is None:
                 return idle
-            loaded, turn = await self.desk.begin(unit, experiment, ())
-            await advance(loaded, partial(turn.widen, idle))
-            decision = await self.desk.decide(unit, turn)
-            await self.desk.finish(unit, [Done(loaded, decision, ())])
+            decision = await self.dispatcher.decide_one(unit, Locked(experiment, []), widen, idle)
         made = sum(trial.slots for trial in decision.trials.values())
         return replace(idle, slots=max(0, idle.slots - made))
 
@@ -115,7 +114,7 @@ class Loops:
             await self._read_prices(unit)
             due = dict.fromkeys(await capacity.load_due(unit.connection, unit.now))
             next_at = await capacity.load_next_due(unit.connection)
-            prices = dict(self.desk.prices)
+            prices = dict(self.dispatcher.prices)
             if prices != self.counted:
                 due |= dict.fromkeys(await capacity.load_costed(unit.connection))
         for each in due:
@@ -124,17 +123,14 @@ class Loops:
                 if experiment is None:
                     continue
                 trials = await entities.lock_live_trials(unit.connection, each.experiment)
-                loaded, turn = await self.desk.begin(unit, experiment, trials)
-                turn.price(prices)
-                turn.keep_budget()
-                await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+                await self.dispatcher.decide_one(unit, Locked(experiment, trials), keep_budget, prices)
         self.counted.clear()
         self.counted.update(prices)
         return self.clock.now() if due else next_at
 
     async def _read_prices(self, unit: Unit) -> None:
-        self.desk.prices.clear()
-        self.desk.prices.update(await capacity.load_prices(unit.connection))
+        self.dispatcher.prices.clear()
+        self.dispatcher.prices.update(await capacity.load_prices(unit.connection))
 
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)
@@ -146,9 +142,7 @@ class Loops:
     async def _settle(self, overdue: Overdue) -> None:
         async with self.units.tenant(overdue.tenant) as unit:
             for locked in await entities.lock_by_trials(unit.connection, [overdue.trial]):
-                loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
-                turn.settle_anyway(locked.trials[0].number)
-                await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+                await self.dispatcher.decide_one(unit, locked, on_overdue, locked.trials[0].number)
 
     async def end_undriven_once(self) -> None:
         async with self.units.system() as unit:

@@ -1,4 +1,4 @@
-"""The four moves of every handler: load and lock, decide, save, emit; told once for all events."""
+"""The four moves of every handler: load and lock, decide, save, emit; written once for all events and commands."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -9,13 +9,15 @@ from typing import Any, TypeVar
 import structlog
 
 from muster.config import ExperimentConfig
-from services.searcher import events
-from services.searcher.core.experiment.entities import Experiment, Trial, trial_id
-from services.searcher.core.reducers.changes import Decision, Judged
-from services.searcher.core.reducers.turn import Turn
+from services.searcher.core.experiment.entities import Experiment, trial_id
+from services.searcher.core.reducers.changes import Changes, Decision, Judged
+from services.searcher.core.reducers.ending import choose_best, end_rest
+from services.searcher.core.reducers.starting import go_on
+from services.searcher.events import experiment_changed, trial_changed, trial_wanted
 from services.searcher.metrics import DECISION_DURATION, count_decision
 from services.searcher.runner.searches import Loaded, Searches
 from services.searcher.store import entities
+from services.searcher.store.entities import Locked
 from services.searcher.store.front import load_bests
 from shared import faults
 from shared.bus import Bus, Delivery, Unit
@@ -29,9 +31,10 @@ from shared.messages.reports import ValidationStored
 BEFORE_VERDICT = faults.register("searcher.before_verdict")
 _log = structlog.get_logger()
 
-
-E = TypeVar("E", bound=Event)
-Apply = Callable[[Turn, int, E], None]
+M = TypeVar("M", bound=Event)
+E = TypeVar("E")
+Reducer = Callable[[Changes, E], object]
+"""Applies one event, or one command, to an experiment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,11 @@ class Done:
 
     loaded: Loaded
     decision: Decision
-    causes: Sequence[Delivery[Any]]
+    causes: Sequence[Delivery[Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Dispatcher:
     """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
     a pool was told of, `budgets` when one is due at another time, or slots may have another price; `prices`: of a slot for an hour, as they were read last."""
 
@@ -59,39 +62,59 @@ class Desk:
         """What a slot of the search's pool costs for an hour, 0 where nobody has said."""
         return self.prices.get(PoolName(config.resources.resource_pool or "default"), 0.0)
 
-    async def on_trials(self, unit: Unit, batch: list[Delivery[E]], apply: Apply[E]) -> None:
-        """Tell each event to its experiment's turn, in order; experiments are locked in the order of their ids."""
-        by_trial: dict[TrialId, list[Delivery[E]]] = {}
-        for delivery in batch:
-            by_trial.setdefault(_trial(delivery.message), []).append(delivery)
+    async def decide(
+        self, unit: Unit, batch: list[Delivery[M]], event_of: Callable[[int, M], E], reducer: Reducer[E]
+    ) -> None:
+        """Apply messages about trials in their order; experiments are locked in the order of their ids.
+
+        `event_of` makes the reducer's event of a trial's number and a message about it.
+        """
+        unknown = dict.fromkeys(_trial(delivery.message) for delivery in batch)
         done: list[Done] = []
-        for locked in await entities.lock_by_trials(unit.connection, by_trial):
+        for locked in await entities.lock_by_trials(unit.connection, unknown):
             numbers = {trial.id: trial.number for trial in locked.trials}
             causes = [d for d in batch if _trial(d.message) in numbers]
-            loaded, turn = await self.begin(unit, locked.experiment, locked.trials)
             messages = [(numbers[_trial(d.message)], d.message) for d in causes]
-            await advance(loaded, partial(_tell_all, turn, apply, messages))
-            done.append(Done(loaded, await self.decide(unit, turn), causes))
+            events = [event_of(number, message) for number, message in messages]
+            done.append(await self.reduce(unit, locked, reducer, events, causes))
             for trial in numbers:
-                del by_trial[trial]
-        for trial_id_ in by_trial:
+                del unknown[trial]
+        for trial_id_ in unknown:
             _log.warning("an event of an unknown trial was ignored", trial=str(trial_id_))
         await self.finish(unit, done)
 
-    async def begin(self, unit: Unit, experiment: Experiment, trials: Iterable[Trial]) -> tuple[Loaded, Turn]:
-        """Begin a turn of a locked experiment."""
-        loaded = await self.searches.borrow(unit, experiment)
-        return loaded, Turn(loaded.config, experiment, trials, loaded.search, unit.now)
+    async def decide_one(self, unit: Unit, locked: Locked, reducer: Reducer[E], event: E) -> Decision:
+        """Apply to one experiment what no message brought."""
+        done = await self.reduce(unit, locked, reducer, [event])
+        await self.finish(unit, [done])
+        return done.decision
 
-    async def decide(self, unit: Unit, turn: Turn) -> Decision:
-        """End a turn; trials that go on though nothing was heard of them are told, and where the whole search ends, all others."""
-        if turn.missing:
-            turn.go_on(await entities.lock_trials(unit.connection, turn.experiment.id, turn.missing))
-        if turn.needs_bests:
-            turn.choose_best(await load_bests(unit.connection, turn.experiment.id))
-        if turn.needs_rest:
-            turn.end_rest(await entities.lock_live_trials(unit.connection, turn.experiment.id))
-        return turn.decide()
+    async def reduce(
+        self,
+        unit: Unit,
+        locked: Locked,
+        reducer: Reducer[E],
+        events: Sequence[E],
+        causes: Sequence[Delivery[Any]] = (),
+    ) -> Done:
+        """Apply events to a locked experiment, then load what else they concern: trials that go on though nothing was heard of them, and
+        where the whole search ends, all others. A search with a model decides in a thread, because fitting may take seconds."""
+        loaded = await self.searches.borrow(unit, locked.experiment)
+        changes = Changes(loaded.config, locked.experiment, locked.trials, loaded.search, unit.now)
+        with DECISION_DURATION.labels(loaded.config.searcher.name).time():
+            if loaded.search.learns:
+                await asyncio.to_thread(_apply_all, reducer, changes, events)
+            else:
+                for event in events:
+                    reducer(changes, event)
+        experiment = locked.experiment.id
+        if changes.missing:
+            go_on(changes, await entities.lock_trials(unit.connection, experiment, changes.missing))
+        if changes.needs_bests:
+            choose_best(changes, await load_bests(unit.connection, experiment))
+        if changes.needs_rest:
+            end_rest(changes, await entities.lock_live_trials(unit.connection, experiment))
+        return Done(loaded, changes.decide(), causes)
 
     async def finish(self, unit: Unit, done: Sequence[Done]) -> None:
         """Save all decisions in one statement, then emit; verdicts go out after the commit."""
@@ -132,13 +155,13 @@ class Desk:
         first = done.causes[0] if done.causes else None
         for number in decision.wanted:
             trial = decision.trials[number]
-            unit.emit(events.trial_wanted(loaded, trial), cause=causes.get(trial.id, first))
+            unit.emit(trial_wanted(loaded, trial), cause=causes.get(trial.id, first))
         for number in decision.changed:
             trial = decision.trials[number]
-            message = events.trial_changed(trial, decision.experiment.id)
+            message = trial_changed(trial, decision.experiment.id)
             unit.emit(message, cause=causes.get(trial.id, first))
         if decision.is_announced:
-            unit.emit(events.experiment_changed(decision.experiment), cause=first)
+            unit.emit(experiment_changed(decision.experiment), cause=first)
 
     def _answer(self, unit: Unit, done: Done) -> None:
         asked = {
@@ -156,15 +179,9 @@ class Desk:
         await self.bus.tell(verdict, worker)
 
 
-async def advance(loaded: Loaded, step: Callable[[], object]) -> None:
-    """Run a step of a search; one with a model runs in a thread, because fitting may take seconds."""
-    with DECISION_DURATION.labels(loaded.config.searcher.name).time():
-        await asyncio.to_thread(step) if loaded.search.learns else step()
-
-
-def _tell_all(turn: Turn, apply: Apply[E], messages: Iterable[tuple[int, E]]) -> None:
-    for number, message in messages:
-        apply(turn, number, message)
+def _apply_all(reducer: Reducer[E], changes: Changes, events: Iterable[E]) -> None:
+    for event in events:
+        reducer(changes, event)
 
 
 def _verdict(run: RunId, judged: Judged) -> Verdict:

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import partial
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.experiment.entities import trial_id
 from services.searcher.core.experiment.states import EXPERIMENT, ExperimentState
+from services.searcher.core.journal.driver_events import DriverEvent, events_of
 from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.core.reducers.driving import DriverEvent, events_of
-from services.searcher.runner.dispatcher import Desk, Done, advance
+from services.searcher.core.reducers.programs import tell
+from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.store import drivers, entities
 from services.searcher.store.drivers import Driver, Undriven
+from services.searcher.store.entities import Locked
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -44,7 +45,7 @@ class Drivers:
 
     database: Database
     units: Units
-    desk: Desk
+    dispatcher: Dispatcher
     clock: Clock
 
     def answers(self) -> Mapping[Question, Answer]:
@@ -102,12 +103,10 @@ class Drivers:
         experiment = await entities.lock_experiment(unit.connection, experiment_id)
         if experiment is None:
             return
-        search = (await self.desk.searches.borrow(unit, experiment)).search
+        search = (await self.dispatcher.searches.borrow(unit, experiment)).search
         named = search.named_by(operations)
-        trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else ()
-        loaded, turn = await self.desk.begin(unit, experiment, trials)
-        await advance(loaded, partial(turn.tell, operations))
-        await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+        trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else []
+        await self.dispatcher.decide_one(unit, Locked(experiment, trials), tell, operations)
 
 
 async def _state(connection: AsyncConnection, experiment: ExperimentId) -> tuple[ExperimentState, int]:

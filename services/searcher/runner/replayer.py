@@ -11,7 +11,8 @@ import orjson
 from pydantic import JsonValue
 
 from muster.config import load_accepted
-from services.searcher.core.journal.journal import Difference, Entry, compare
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import Difference, compare
 from services.searcher.core.search.saved import state_of
 from services.searcher.core.search.search import Search
 

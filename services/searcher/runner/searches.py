@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from muster.config import ExperimentConfig, load_accepted
 from services.searcher.core.experiment.entities import Experiment
-from services.searcher.core.journal.journal import fold
+from services.searcher.core.journal.replay import fold
 from services.searcher.core.search.search import Search
 from services.searcher.runner import saving
 from services.searcher.store import entities

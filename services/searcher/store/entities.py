@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.searcher.core.budget.ledger import Used
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL, ExperimentState
-from services.searcher.core.journal.journal import Entry
+from services.searcher.core.journal.entries import Entry
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial

@@ -22,8 +22,8 @@ from services.searcher.core.experiment.entities import (
     Trial,
 )
 from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, TrialState
+from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.facts import read_account, write_account
-from services.searcher.core.journal.journal import Entry
 from shared.ids import ExperimentId, TenantId, TrialId
 from shared.messages.specs import Wanted
 

@@ -108,7 +108,7 @@ class Driven:
             self.running[trial] += 1
             self.steps[trial] = step = self.steps.get(trial, 0) + 1
             loss = value(self.points[trial])
-            ruling = self.search.on_result(trial, loss, step)
+            ruling = self.search.rule(trial, loss, step)
             if ruling.pause:
                 del self.running[trial]
                 self.take(self.search.on_parked(trial))

@@ -13,7 +13,8 @@ from services.searcher.core.experiment.entities import Mark
 from services.searcher.core.experiment.front import choose_front, pareto_front
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.states import ExperimentState
-from services.searcher.core.journal.journal import Entry, fold, recompute, replay
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.samplers import Observation, make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.search.search import Search

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from services.searcher.core.journal.journal import Entry
+from services.searcher.core.journal.entries import Entry
 from services.searcher.runner.replayer import decide_again
 from tests.unit.searcher.world import SEED, World, asha, config, run_search
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.searcher.core.journal.journal import replay
+from services.searcher.core.journal.replay import replay
 from services.searcher.core.search.search import Search
 from tests.unit.searcher.lives import RANDOM, begun
 from tests.unit.searcher.world import SEED, World, config, stored

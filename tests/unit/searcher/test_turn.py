@@ -1,8 +1,9 @@
 """An experiment's life: what a neighbour sees of every event."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from operator import methodcaller
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,11 @@ import pytest
 from services.searcher.core.experiment.entities import Ended
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.events import CheckpointNews, Rollback, RunEnd, RunSlots
+from services.searcher.core.reducers.runs import on_granted, on_run_ended
+from services.searcher.core.reducers.validations import on_rollback, on_validation
 from shared.machine import Machine
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
@@ -51,9 +57,10 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     assert world.validate(2, 3, 0.0).judged == ()
 
 
-def rolled_back(step: int, *standing: tuple[int, float]) -> Any:
+def rolled_back(step: int, *standing: tuple[int, float]) -> Callable[[Changes], None]:
     """Trial 1's second run goes on from `step`; of what it had validated this still counts, the best first."""
-    return methodcaller("on_superseded", 1, 2, step, [(at, {"loss": value}) for at, value in standing])
+    rollback = Rollback(1, 2, step, [(at, {"loss": value}) for at, value in standing])
+    return lambda changes: on_rollback(changes, rollback)
 
 
 def bests(world: World) -> tuple[float | None, tuple[int, float] | None]:
@@ -90,8 +97,8 @@ def test_repeated_lower_and_older_validations_change_nothing() -> None:
     world.grant(1)
     world.validate(1, 1, 0.5)
     before = world.trials[1]
-    for run, number in ((1, 1), (0, 7)):
-        world.turn(methodcaller("on_validation", Result(1, run, number, 9, {"loss": 0.0})))
+    for old in (Result(1, 1, 1, 9, {"loss": 0.0}), Result(1, 0, 7, 9, {"loss": 0.0})):
+        world.turn(partial(on_validation, result=old))
     assert world.trials[1] == before
 
 
@@ -99,22 +106,22 @@ def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one() -> None
     world = begun(asha())
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
     assert world.trials[1].state == "queued"
     world.grant(1)
     assert world.trials[1].decide_at == 3.0
-    again = world.turn(lambda turn: turn.on_validation(Result(1, 2, 1, 1, {"loss": 0.6})))
+    again = world.turn(lambda changes: on_validation(changes, Result(1, 2, 1, 1, {"loss": 0.6})))
     assert (again.judged, again.entries) == ((), ())
-    late = world.turn(lambda turn: turn.on_validation(Result(1, 1, 2, 3, {"loss": 0.1})))
+    late = world.turn(lambda changes: on_validation(changes, Result(1, 1, 2, 3, {"loss": 0.1})))
     assert (late.judged, late.entries) == ((), ())
 
 
 def test_a_late_validation_of_the_older_run_counts_until_the_newer_one_reports() -> None:
     world = begun(asha())
     world.grant(1)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
     world.grant(1)
-    late = world.turn(lambda turn: turn.on_validation(Result(1, 1, 1, 1, {"loss": 0.5})))
+    late = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, {"loss": 0.5})))
     assert [j.verdict for j in late.judged] == ["go_on"]
 
 
@@ -122,7 +129,7 @@ def test_a_stale_validation_is_no_rungs_business() -> None:
     world = begun(asha())
     world.grant(1)
     stale = Result(1, 1, 1, 1, {"loss": 0.1}, is_stale=True)
-    decision = world.turn(lambda turn: turn.on_validation(stale))
+    decision = world.turn(lambda changes: on_validation(changes, stale))
     assert (decision.judged, decision.entries) == ((), ())
     assert decision.experiment.best is None
 
@@ -174,8 +181,8 @@ def test_a_final_trial_ignores_everything() -> None:
     world.grant(1)
     world.close(1, "failed")
     before = world.trials[1]
-    world.turn(lambda turn: turn.on_granted(1, 9))
-    world.turn(lambda turn: turn.on_validation(Result(1, 9, 1, 1, {"loss": 0.1})))
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(9, 0, 0), is_requeued=True))
-    world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, run=9)))
+    world.turn(lambda changes: on_granted(changes, RunSlots(1, 9)))
+    world.turn(lambda changes: on_validation(changes, Result(1, 9, 1, 1, {"loss": 0.1})))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(9, 0, 0), is_requeued=True)))
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, run=9))))
     assert world.trials[1]._replace(dirty=False) == before._replace(dirty=False)

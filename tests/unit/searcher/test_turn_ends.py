@@ -7,6 +7,11 @@ import pytest
 
 from services.searcher.core.experiment.entities import Closed, Ended
 from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
+from services.searcher.core.reducers.commands import cancel
+from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, UploadDelay
+from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
+from services.searcher.core.reducers.validations import on_validation
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
@@ -17,21 +22,23 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 2, 1), is_requeued=False))
-    closed = world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 2, 1), is_requeued=False)))
+    closed = world.turn(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW)))
+    )
     assert closed.wanted == (3,)
     assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
     assert world.trials[1].reason == "not all validations and checkpoints of its last run are stored yet"
-    world.turn(lambda turn: turn.on_validation(Result(1, 1, 2, 2, {"loss": 0.4})))
+    world.turn(lambda changes: on_validation(changes, Result(1, 1, 2, 2, {"loss": 0.4})))
     late = "1 checkpoint is not stored yet: the object store does not respond"
-    world.turn(lambda turn: turn.on_delayed(1, 1, late))
+    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
     assert (world.trials[1].state, world.trials[1].reason) == ("finishing", late)
-    world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, settles=False)))
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, settles=False))))
     assert world.trials[1].state == "finishing", "one that was counted before"
-    world.turn(lambda turn: turn.on_checkpoint(1, CHECKPOINT))
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, CHECKPOINT)))
     ended = world.trials[1]
     assert (ended.state, ended.reason) == ("completed", None)
-    world.turn(lambda turn: turn.on_delayed(1, 1, late))
+    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
     after = world.trials[1]
     assert after.reason is None
     assert after.best and after.best.value == 0.4
@@ -40,11 +47,11 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
 def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 1), is_requeued=False))
-    world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
-    world.turn(lambda turn: turn.cancel(Wanted.CANCEL))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 1), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
     assert world.trials[1].state == "finishing"
-    world.turn(lambda turn: turn.cancel(Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, Wanted.KILL))
     assert world.trials[1].state == "completed"
     assert world.trials[1].reason == "not everything that its last run announced was stored"
 
@@ -52,9 +59,9 @@ def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
 def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
     assert world.trials[1].state == "finishing"
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 0), is_requeued=False))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 0), is_requeued=False)))
     assert world.trials[1].state == "completed"
 
 
@@ -71,17 +78,19 @@ def test_a_lost_run_is_not_waited_for() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, None, None), is_requeued=False))
-    world.turn(lambda turn: turn.on_closed(1, 1, Closed("failed", 1, "lost ten times", NOW)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, None, None), is_requeued=False)))
+    world.turn(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("failed", 1, "lost ten times", NOW)))
+    )
     assert (world.trials[1].state, world.trials[1].reason) == ("error", "lost ten times")
 
 
 def test_what_never_comes_is_given_up_with_a_reason() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 5, 0), is_requeued=False))
-    world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
-    world.turn(lambda turn: turn.settle_anyway(1))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 5, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: on_overdue(changes, 1))
     assert world.trials[1].state == "completed"
     assert "not everything" in (world.trials[1].reason or "")
 
@@ -135,7 +144,7 @@ def test_a_missing_metric_ends_the_experiment_with_the_reason(
 ) -> None:
     world = begun(searcher)
     world.grant(1)
-    decision = world.turn(lambda turn: turn.on_validation(Result(1, 1, 1, 1, values)))
+    decision = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
     assert [j.verdict for j in decision.judged] == ["stop"]
     assert world.experiment.state == "stopping"
     assert {trial.wanted for trial in world.trials.values()} == {Wanted.KILL}

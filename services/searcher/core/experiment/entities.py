@@ -17,12 +17,11 @@ from services.searcher.core.experiment.states import (
     TrialTrigger,
 )
 from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
-from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from shared.tuples import changed
 
-Outcome = RequestOutcome | Literal["invalid"]
-"""Of a request: to the scheduler it failed where the script calls its hyperparameters invalid."""
+Outcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected", "invalid"]
+"""Of a request; to the scheduler an invalid one failed: its script calls its hyperparameters so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,10 @@ EXPERIMENT = Machine(
 )
 
 
+GOING = (_E.ACTIVE, _E.PAUSED)
+"""The states in which a search may still make trials."""
+
+
 class TrialState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"

@@ -8,13 +8,13 @@ from pydantic import JsonValue
 from services.searcher.core.budget.ledger import Account, Holding, Opening, Used
 from services.searcher.core.budget.limits import Limits
 from services.searcher.core.experiment.objectives import Scores
+from services.searcher.core.journal.entries import Facts
 from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.methods.port import Ruling
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search.moves import Moves, Told
 from shared.errors import Broken
 
-Facts = dict[str, JsonValue]
 _HOLDING = tuple(field.name for field in fields(Holding))
 
 

@@ -1,16 +1,22 @@
-"""What one turn changes: experiment, trials and wishes in hand, kept consistent with their counts."""
+"""What one transaction has of an experiment, and what it changes of it. Reducers fill it; `decide` returns what is saved and emitted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from muster.config import ExperimentConfig
+from services.searcher.core.budget.limits import millis
 from services.searcher.core.experiment.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialTrigger
-from services.searcher.core.journal.journal import Entry
+from services.searcher.core.experiment.states import GOING, ExperimentTrigger, TrialTrigger
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.journal import Journal
+from services.searcher.core.methods.port import GoOn
+from services.searcher.core.reducers.accounts import accounted
 from services.searcher.core.search.moves import Proposal
+from services.searcher.core.search.search import Search
 from shared.messages.specs import Wanted
 from shared.tuples import changed
 
@@ -30,7 +36,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a turn changes and tells.
+    """What a transaction saves and emits.
 
     Attributes:
         trials: Every trial that is new or differs, by number.
@@ -56,96 +62,117 @@ class Decision:
 
 
 class Changes:
-    """The entities that a turn has in hand, as they are by now."""
+    """An experiment, those of its trials that the events concern, and its search, as they are by now.
+
+    A transaction makes one, applies reducers to it in any number, loads what it asks for then, and calls `decide` once. Events of a trial
+    need that trial; commands need all live trials; what a program tells, those that `Search.named_by` returns. It asks for more:
+
+    - `missing`: trials for `go_on`;
+    - `needs_bests`: the best results of all trials for `choose_best`;
+    - `needs_rest`: the other live trials for `end_rest`.
+
+    Nothing leaves it before `decide`. Where the transaction fails, it is thrown away together with the search.
+
+    Attributes:
+        experiment: Its record; `put` keeps its counts in step with the trials.
+        trials: The records in hand, by number.
+        search: The mutable index that reducers advance; `journal` writes down each step of it.
+        judged: Answers to validations, in the order of judging.
+        is_announced: Whether the experiment's state is told at once.
+        going_on, copies: Steps of the search that wait for trials which are not in hand.
+        ending: How every trial is to end, because the whole search ends.
+        invalidated: The trial whose result was the experiment's best and counts no more.
+    """
 
     def __init__(
-        self, experiment: Experiment, trials: Iterable[Trial], now: datetime, slots: int = 1
+        self,
+        config: ExperimentConfig,
+        experiment: Experiment,
+        trials: Iterable[Trial],
+        search: Search,
+        now: datetime,
     ) -> None:
+        self.config = config
+        self.objectives = Objectives.of(config)
         self.experiment = experiment
-        self._slots = slots
+        self.trials = {trial.number: trial for trial in trials}
+        self.search = search
+        self.journal = Journal(search, experiment.position)
         self.now = now
         self.judged: list[Judged] = []
         self.is_announced = False
+        self.going_on: dict[int, GoOn] = {}
+        self.copies: list[Proposal] = []
+        self.ending: Wanted | None = None
+        self.invalidated: Trial | None = None
         self._before = experiment
-        self._known = {trial.number: trial for trial in trials}
         self._touched: dict[int, Trial] = {}
         self._wanted: dict[int, None] = {}
         self._changed: dict[int, None] = {}
+        if search.spending.is_counting:
+            search.spending.tell_time(millis(now))
 
-    def __getitem__(self, number: int) -> Trial:
-        return self._known[number]
+    # --- what must be loaded
 
-    def get(self, number: int) -> Trial | None:
-        """Return a trial that is in hand."""
-        return self._known.get(number)
+    @property
+    def missing(self) -> list[int]:
+        """Trials that go on, or are copied, and are not in hand: for `go_on`."""
+        return sorted({*self.going_on, *(each.source for each in self.copies if each.source is not None)})
 
-    def live(self) -> list[Trial]:
-        """Return the known trials that are not final, by number."""
-        return [trial for _, trial in sorted(self._known.items()) if not trial.is_final]
+    @property
+    def needs_bests(self) -> bool:
+        """Whether the best result counts no more, so that the bests of all trials must be given to `choose_best`."""
+        return self.invalidated is not None
 
-    def known(self, trial: Trial) -> Trial:
-        """Return the trial as it is by now, taking it in if it is not known yet."""
-        return self._known.setdefault(trial.number, trial)
+    @property
+    def needs_rest(self) -> bool:
+        """Whether the whole search ends, so that the experiment's other live trials must be given to `end_rest`."""
+        return (self.ending is not None or self.leaves_behind) and self.experiment.counts.live > 0
+
+    # --- the experiment
+
+    @property
+    def is_going(self) -> bool:
+        """Whether the search goes on: it is active or paused."""
+        return self.experiment.state in GOING
+
+    @property
+    def leaves_behind(self) -> bool:
+        """Whether only trials are left that the search has had pause, and that never go on."""
+        return self.search.is_exhausted and self.search.is_holding and self.is_going
 
     def move(self, trigger: ExperimentTrigger) -> None:
-        """Advance the experiment and have it announced."""
+        """Advance the experiment's state and have it announced."""
         self.experiment = self.experiment.moved(trigger)
         self.is_announced = True
 
+    def measure(self) -> None:
+        """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
+        progress = max(self.experiment.progress, self.search.progress())
+        self.experiment = changed(self.experiment, progress=progress, planned=self.search.planned())
+
+    # --- trials
+
+    def live(self) -> list[Trial]:
+        """Return the trials in hand that are not final, by number."""
+        return [trial for _, trial in sorted(self.trials.items()) if not trial.is_final]
+
+    def known(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Return the trials as they are by now, taking in those that are not in hand yet."""
+        return [self.trials.setdefault(trial.number, trial) for trial in trials]
+
     def put(self, trial: Trial, is_dirty: bool = True) -> Trial:
         """Keep a trial; told with the next round where it is dirty."""
-        before = self._known.get(trial.number)
+        before = self.trials.get(trial.number)
         trial = changed(trial, dirty=trial.dirty or is_dirty)
-        self._known[trial.number] = self._touched[trial.number] = trial
+        self.trials[trial.number] = self._touched[trial.number] = trial
         state = before.state if before else None
         if trial.state is not state:
             counts = self.experiment.counts.moved(state, trial.state)
             self.experiment = changed(self.experiment, counts=counts)
         return trial
 
-    def mark(self, objectives: Objectives, trial: Trial, mark: Mark) -> Trial:
-        """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
-        if objectives.is_admissible(mark):
-            if objectives.is_better(mark, trial.best):
-                trial = changed(trial, best=mark)
-            if objectives.is_better(mark, self.experiment.best):
-                best = Best(trial.number, mark.step, mark.value, mark.others)
-                self.experiment = changed(self.experiment, best=best)
-        return self.put(changed(trial, latest=mark))
-
-    def rank(self, objectives: Objectives, trial: Trial, marks: Iterable[Mark]) -> Trial:
-        """Keep as a trial's best the best of these, the first of equals, if any is admissible."""
-        best: Mark | None = None
-        for mark in marks:
-            if objectives.is_admissible(mark) and objectives.is_better(mark, best):
-                best = mark
-        return self.put(changed(trial, best=best))
-
-    def is_best(self, trial: Trial) -> bool:
-        """Whether the experiment's best result is of this trial."""
-        return self.experiment.best is not None and self.experiment.best.trial == trial.number
-
-    def forget_best(self) -> None:
-        """The best result counts no more."""
-        self.experiment = changed(self.experiment, best=None)
-
-    def choose_best(self, objectives: Objectives, bests: Mapping[int, Mark]) -> None:
-        """Take the best of the trials' bests as they were before this turn, and as they are by now; of equals the lower number's."""
-        now = {number: trial.best for number, trial in self._known.items()}
-        found: list[tuple[int, Mark | None]] = sorted({**bests, **now}.items())
-        for number, mark in found:
-            if mark is not None and objectives.is_better(mark, self.experiment.best):
-                best = Best(number, mark.step, mark.value, mark.others)
-                self.experiment = changed(self.experiment, best=best)
-
-    def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
-        """Answer a validation; without a word it is what is wanted of the trial now."""
-        if verdict is None:
-            verdict = "stop" if trial.is_stopped else "pause" if trial.wanted is Wanted.PARK else "go_on"
-        decide_at = None if verdict == "stop" else trial.decide_at
-        self.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
-
-    def tell(self, trial: Trial) -> None:
+    def announce(self, trial: Trial) -> None:
         """Keep a trial and have its state told at once."""
         self.put(trial)
         self._changed[trial.number] = None
@@ -169,7 +196,7 @@ class Changes:
             number=proposal.number,
             point=proposal.point,
             seed=proposal.seed,
-            slots=self._slots,
+            slots=self.config.resources.slot_range[1],
             created_at=self.now,
             decide_at=proposal.decide_at,
             source=proposal.source,
@@ -178,27 +205,77 @@ class Changes:
         self.want(trial, Wanted.RUN)
         self._changed[trial.number] = None
 
-    def decide(self, position: int, entries: Iterable[Entry]) -> Decision:
-        """Return everything that has changed; `position` is the journal's new length."""
+    # --- results
+
+    def mark(self, trial: Trial, mark: Mark) -> Trial:
+        """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
+        if self.objectives.is_admissible(mark):
+            if self.objectives.is_better(mark, trial.best):
+                trial = changed(trial, best=mark)
+            self._prefer(trial.number, mark)
+        return self.put(changed(trial, latest=mark))
+
+    def rank(self, trial: Trial, marks: Iterable[Mark]) -> Trial:
+        """Keep as a trial's best the best of these, the first of equals, if any is admissible."""
+        best: Mark | None = None
+        for mark in marks:
+            if self.objectives.is_admissible(mark) and self.objectives.is_better(mark, best):
+                best = mark
+        return self.put(changed(trial, best=best))
+
+    def invalidate_best(self, trial: Trial) -> bool:
+        """Forget the best result where it was this trial's, which has another or none by now; return whether it was."""
+        best = self.experiment.best
+        if best is None or best.trial != trial.number:
+            return False
+        self.experiment = changed(self.experiment, best=None)
+        self.invalidated = trial
+        return True
+
+    def choose_best(self, bests: Mapping[int, Mark]) -> None:
+        """Take the best of the trials' bests as they were before this, and as they are by now; of equals the lower number's."""
+        now = {number: trial.best for number, trial in self.trials.items()}
+        found: list[tuple[int, Mark | None]] = sorted({**bests, **now}.items())
+        for number, mark in found:
+            if mark is not None:
+                self._prefer(number, mark)
+
+    def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
+        """Answer a validation; without a word it is what is wanted of the trial now."""
+        if verdict is None:
+            verdict = "stop" if trial.is_stopped else "pause" if trial.wanted is Wanted.PARK else "go_on"
+        decide_at = None if verdict == "stop" else trial.decide_at
+        self.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
+
+    # --- the end of the transaction
+
+    def decide(self) -> Decision:
+        """Return everything that has changed."""
         for number in self._changed:
             trial = self._touched[number]
             self._touched[number] = changed(trial, version=trial.version + 1, dirty=False)
+        experiment = accounted(self.experiment, self.search)
         experiment = changed(
-            self.experiment,
-            position=position,
-            version=self.experiment.version + self.is_announced,
-            dirty=not self.is_announced and (self.experiment.dirty or self._has_news()),
+            experiment,
+            position=self.journal.position,
+            version=experiment.version + self.is_announced,
+            dirty=not self.is_announced and (experiment.dirty or self._has_news()),
         )
         return Decision(
             experiment,
             self._touched,
-            tuple(entries),
+            tuple(self.journal.entries),
             tuple(self._wanted),
             tuple(self._changed),
             tuple(self.judged),
             self.is_announced,
             experiment.due_at != self._before.due_at,
         )
+
+    def _prefer(self, trial: int, mark: Mark) -> None:
+        if self.objectives.is_better(mark, self.experiment.best):
+            best = Best(trial, mark.step, mark.value, mark.others)
+            self.experiment = changed(self.experiment, best=best)
 
     def _has_news(self) -> bool:
         now, before = self.experiment, self._before

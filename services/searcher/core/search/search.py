@@ -1,6 +1,6 @@
 """One experiment's search: a fold over its journal, which hands out trials as concurrency allows.
 
-`Search` is the mutable index that the events of `journal.py` advance: a method that judges trials, and a sampler that proposes
+`Search` is the mutable index that reducers advance, and that a journal repeats: a method that judges trials, and a sampler that proposes
 their points.
 """
 
@@ -132,7 +132,7 @@ class Search:
         self._add(self._method.plan_start())
         return self._filled()
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def rule(self, trial: int, value: float, time: float) -> Ruling:
         """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
         ranked = self._objectives.ranked(value)
         ruling = self._method.on_result(trial, ranked, time)

@@ -2,22 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher import events
 from services.searcher.core.budget.limits import check_budget
 from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.experiment.states import ExperimentState
-from services.searcher.core.reducers.turn import Turn
+from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.samplers import check_space
 from services.searcher.core.search.warm import COLD, Warmth
-from services.searcher.runner.dispatcher import Desk, Done, advance
+from services.searcher.events import experiment_changed
+from services.searcher.runner.dispatcher import Dispatcher, Done
 from services.searcher.runner.searches import begin_search
 from services.searcher.runner.warming import earlier_of, find_warmth
 from services.searcher.store import entities
-from services.searcher.store.entities import Submission
+from services.searcher.store.entities import Locked, Submission
 from shared.bus import Delivery, Unit
 from shared.errors import Rejected
 from shared.ids import CheckpointId
@@ -25,7 +24,7 @@ from shared.messages.experiments import SubmissionCommitted
 
 
 @dataclass(frozen=True, slots=True)
-class _Submitted:
+class _Submission:
     """An experiment to be made, with what earlier ones tell its search; one without a config is rejected."""
 
     delivery: Delivery[SubmissionCommitted]
@@ -36,12 +35,10 @@ class _Submitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Submissions:
-    """Makes experiments."""
+class SubmissionHandlers:
+    dispatcher: Dispatcher
 
-    desk: Desk
-
-    async def on_submissions(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
+    async def on_submission_committed(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
         """Make the experiments and their first trials; a config that is no good makes a rejected one."""
         done: list[Done] = []
         for part in _in_parts([self._read(unit, delivery) for delivery in batch]):
@@ -50,23 +47,23 @@ class Submissions:
             new = await entities.insert_submissions(unit.connection, made)
             for one in warmed:
                 if one.config is None and one.experiment.id in new:
-                    unit.emit(events.experiment_changed(one.experiment), cause=one.delivery)
+                    unit.emit(experiment_changed(one.experiment), cause=one.delivery)
                 elif one.config is not None and one.experiment.id in new:
                     done.append(await self._begin(unit, one, one.config))
-        await self.desk.finish(unit, done)
+        await self.dispatcher.finish(unit, done)
 
-    def _read(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> _Submitted:
+    def _read(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> _Submission:
         message = delivery.message
         experiment = Experiment(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
             check_space(config)
-            check_budget(config, unit.now, self.desk.price_of(config))
+            check_budget(config, unit.now, self.dispatcher.price_of(config))
         except Rejected as error:
             return _rejected(delivery, experiment, error)
-        return _Submitted(delivery, _submission(delivery, config), experiment, config)
+        return _Submission(delivery, _submission(delivery, config), experiment, config)
 
-    async def _warm(self, unit: Unit, one: _Submitted) -> _Submitted:
+    async def _warm(self, unit: Unit, one: _Submission) -> _Submission:
         if one.config is None:
             return one
         try:
@@ -75,18 +72,17 @@ class Submissions:
             return _rejected(one.delivery, one.experiment, error)
         return replace(one, warmth=warmth)
 
-    async def _begin(self, unit: Unit, one: _Submitted, config: ExperimentConfig) -> Done:
+    async def _begin(self, unit: Unit, one: _Submission, config: ExperimentConfig) -> Done:
         loaded = await begin_search(one.submission, config)
-        self.desk.searches.lend_new(unit, loaded)
-        turn = Turn(config, one.experiment, (), loaded.search, unit.now)
-        begin = partial(turn.begin, one.warmth, one.submission.at, self.desk.price_of(config))
-        await advance(loaded, begin)
-        return Done(loaded, turn.decide(), (one.delivery,))
+        self.dispatcher.searches.lend_new(unit, loaded)
+        submitted = Submitted(one.warmth, one.submission.at, self.dispatcher.price_of(config))
+        locked = Locked(one.experiment, [])
+        return await self.dispatcher.reduce(unit, locked, on_submission, [submitted], (one.delivery,))
 
 
-def _in_parts(submitted: Sequence[_Submitted]) -> list[list[_Submitted]]:
+def _in_parts(submitted: Sequence[_Submission]) -> list[list[_Submission]]:
     """In their order, each part to be made at once: what one learns from may be an experiment right before it, and is made first."""
-    parts: list[list[_Submitted]] = []
+    parts: list[list[_Submission]] = []
     for one in submitted:
         if not parts or (one.config is not None and earlier_of(one.config)):
             parts.append([])
@@ -94,7 +90,7 @@ def _in_parts(submitted: Sequence[_Submitted]) -> list[list[_Submitted]]:
     return parts
 
 
-def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected) -> _Submitted:
+def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected) -> _Submission:
     rejected = Experiment(
         made.id,
         made.number,
@@ -104,7 +100,7 @@ def _rejected(delivery: Delivery[SubmissionCommitted], made: Experiment, error: 
         reason=str(error),
         ended_at=made.started_at,
     )
-    return _Submitted(delivery, _submission(delivery, None), rejected)
+    return _Submission(delivery, _submission(delivery, None), rejected)
 
 
 def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:
