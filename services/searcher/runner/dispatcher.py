@@ -155,7 +155,8 @@ class Dispatcher:
         first = done.causes[0] if done.causes else None
         for number in decision.wanted:
             trial = decision.trials[number]
-            unit.emit(trial_wanted(loaded, trial), cause=causes.get(trial.id, first))
+            wanted = trial_wanted(loaded.submission, loaded.config, trial)
+            unit.emit(wanted, cause=causes.get(trial.id, first))
         for number in decision.changed:
             trial = decision.trials[number]
             message = trial_changed(trial, decision.experiment.id)

@@ -149,7 +149,7 @@ def test_a_grid_takes_more_at_once_and_no_other_number_of_trials() -> None:
 
 
 @pytest.mark.parametrize("act", [finish, lambda changes: edit_search(changes, Edit(max_trials=9), OPERATION)])
-def test_a_search_that_is_over_is_not_changed(act: Callable[[Changes], None]) -> None:
+def test_a_search_that_is_over_is_not_changed(act: Callable[[Changes], object]) -> None:
     world = World(config(RANDOM))
     run_search(world, loss, chaos=random.Random(1), max_step=3)
     with pytest.raises(Conflict, match="completed"):

@@ -57,7 +57,7 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     assert world.validate(2, 3, 0.0).judged == ()
 
 
-def rolled_back(step: int, *standing: tuple[int, float]) -> Callable[[Changes], None]:
+def rolled_back(step: int, *standing: tuple[int, float]) -> Callable[[Changes], object]:
     """Trial 1's second run goes on from `step`; of what it had validated this still counts, the best first."""
     rollback = Rollback(1, 2, step, [(at, {"loss": value}) for at, value in standing])
     return lambda changes: on_rollback(changes, rollback)

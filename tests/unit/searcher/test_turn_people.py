@@ -106,7 +106,7 @@ def test_an_impossible_placement_rejects_the_experiment() -> None:
 
 
 @pytest.mark.parametrize("act", [pause, resume, lambda changes: cancel(changes, Wanted.KILL)])
-def test_commands_after_the_end_are_conflicts(act: Callable[[Changes], None]) -> None:
+def test_commands_after_the_end_are_conflicts(act: Callable[[Changes], object]) -> None:
     world = begun({"name": "single"})
     world.grant(1)
     world.validate(1, 1, 0.5)

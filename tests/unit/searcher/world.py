@@ -92,7 +92,7 @@ class World:
     trials: dict[int, Trial] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
-    events: list[tuple[int, Callable[[Changes], None]]] = field(default_factory=list)
+    events: list[tuple[int, Callable[[Changes], object]]] = field(default_factory=list)
     """What was told of trials, so that it can be told again."""
     most_open: int = 0
     now: datetime = NOW
@@ -102,7 +102,7 @@ class World:
         self.search = Search(self.config, SEED)
 
     def turn(
-        self, act: Callable[[Changes], None], number: int | None = None, named: Sequence[int] | None = None
+        self, act: Callable[[Changes], object], number: int | None = None, named: Sequence[int] | None = None
     ) -> Decision:
         """One transaction; `number` is the trial that it is about, `named` are those of what a program tells, None: commands have all."""
         before = self.trials
