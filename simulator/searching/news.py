@@ -1,4 +1,4 @@
-"""What the searcher hears of trials, as what it does to a turn. Mirrors the handlers of `services/searcher`."""
+"""What the searcher hears of trials, as the reducer that takes it. Mirrors the handlers of `services/searcher`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from simulator.searching.messages import Saved, Stored
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """About one trial. `name` is the message's own; `act` does it to a turn, given the trial's number."""
+    """About one trial. `name` is the message's own; `act` applies it to the experiment, given the trial's number."""
 
     name: str
     trial: TrialId

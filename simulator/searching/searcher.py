@@ -1,5 +1,5 @@
-"""The searcher: submissions become experiments, what is heard of trials becomes turns of the searcher's own core, and decisions become
-wishes and verdicts. What is around the core mirrors `services/searcher` (desk, handlers, loops) on virtual time.
+"""The searcher: submissions become experiments, what is heard of trials is applied by the searcher's own reducers, and decisions become
+wishes and verdicts. What is around the core mirrors `services/searcher` (handlers, dispatcher, reconcile) on virtual time.
 
 Neighbours: the scheduler's facts and the registry's reports come in by streams; `owner` wants the trials that no search makes.
 """
