@@ -15,9 +15,9 @@ from services.searcher.core.experiment.states import (
     ExperimentTrigger,
     TrialState,
     TrialTrigger,
+    Wanted,
 )
 from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 Outcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected", "invalid"]

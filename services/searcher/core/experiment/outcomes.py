@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from muster.config import ExperimentConfig, Single
 from services.searcher.core.experiment.entities import Closed, Experiment, Mark, Outcome, Trial
 from services.searcher.core.experiment.objectives import is_finite
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
 from services.searcher.core.methods.port import Ending
-from shared.messages.specs import Wanted
 
 _HOW_TO_REPORT = (
     "report it with `trial.validate` of `muster.trial()`: what a script gives to Determined's own library is not recorded"

@@ -1,8 +1,20 @@
-"""The lives of an experiment and of a trial, as tables."""
+"""The lives of an experiment and of a trial, as tables; and `Wanted`, which the wire, the scheduler and the tables spell alike."""
 
 from enum import StrEnum
 
 from shared.machine import Machine
+from shared.messages.specs import Wanted
+
+__all__ = [
+    "EXPERIMENT",
+    "GOING",
+    "TRIAL",
+    "ExperimentState",
+    "ExperimentTrigger",
+    "TrialState",
+    "TrialTrigger",
+    "Wanted",
+]
 
 
 class ExperimentState(StrEnum):

@@ -10,14 +10,13 @@ from services.searcher.core.budget.limits import millis
 from services.searcher.core.experiment.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
-from services.searcher.core.experiment.states import GOING, ExperimentTrigger, TrialTrigger
+from services.searcher.core.experiment.states import GOING, ExperimentTrigger, TrialTrigger, Wanted
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.journal import Journal
 from services.searcher.core.methods.port import GoOn
 from services.searcher.core.reducers.accounts import accounted
 from services.searcher.core.search.moves import Proposal
 from services.searcher.core.search.search import Search
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 VerdictWord = Literal["go_on", "stop", "pause"]

@@ -12,12 +12,12 @@ from services.searcher.core.experiment.states import (
     ExperimentState,
     ExperimentTrigger,
     TrialState,
+    Wanted,
 )
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end, end_rest, hurry, settle_anyway, stop
 from services.searcher.core.reducers.starting import fill, want_to_run
 from shared.errors import Conflict
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 KILLED_BY_USER = "killed by a user"

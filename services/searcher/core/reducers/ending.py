@@ -6,11 +6,10 @@ from dataclasses import replace
 from services.searcher.core.budget.limits import end_said
 from services.searcher.core.experiment.entities import Closed, Mark, Outcome, Trial
 from services.searcher.core.experiment.outcomes import end_of_search, end_of_trial, ending_of, result_of
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.starting import fill
 from services.searcher.core.search.search import Search
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 NOT_STORED = "not everything that its last run announced was stored"

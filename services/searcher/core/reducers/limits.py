@@ -2,12 +2,11 @@
 
 from services.searcher.core.budget.ledger import Prices
 from services.searcher.core.budget.limits import end_said
-from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger
+from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, Wanted
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import hurry, stop
 from services.searcher.core.reducers.starting import fill
 from services.searcher.core.search.widening import Idle, choose_limit
-from shared.messages.specs import Wanted
 
 
 def widen(changes: Changes, idle: Idle) -> None:

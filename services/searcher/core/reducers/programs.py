@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from services.searcher.core.experiment.states import GOING, ExperimentTrigger
+from services.searcher.core.experiment.states import GOING, ExperimentTrigger, Wanted
 from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.commands import require
 from services.searcher.core.reducers.ending import end, end_rest, stop
 from services.searcher.core.reducers.starting import fill, keep
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 GAVE_UP = "its program gave the search up"

@@ -2,12 +2,11 @@
 
 from services.searcher.core.budget.ledger import Holding
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.experiment.states import TrialTrigger
+from services.searcher.core.experiment.states import TrialTrigger, Wanted
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import close, settle, settle_anyway
 from services.searcher.core.reducers.events import RequestEnd, RunEnd, RunSlots
 from services.searcher.core.reducers.starting import give_up_place
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.experiment.states import ExperimentState, TrialState, Wanted
 from services.searcher.core.methods.port import GoOn
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.search.moves import Moves
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 

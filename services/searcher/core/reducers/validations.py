@@ -2,13 +2,12 @@
 
 from services.searcher.core.experiment.entities import Mark, Trial
 from services.searcher.core.experiment.results import Reading, Result, read_result
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, Wanted
 from services.searcher.core.methods.port import Ruling
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end, settle, stop
 from services.searcher.core.reducers.events import Rollback
 from services.searcher.core.reducers.starting import give_up_place
-from shared.messages.specs import Wanted
 from shared.tuples import changed
 
 
