@@ -12,7 +12,7 @@ from typing import Literal
 from uuid import UUID
 
 from services.searcher.core.editing import Edit
-from services.searcher.core.turn import Turn
+from services.searcher.core.reducers.commands import cancel, edit_search, finish, pause, resume
 from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed
@@ -223,24 +223,26 @@ class Faults:
         experiment = experiments[trouble.whom % len(experiments)]
         match trouble.how % 8:
             case 0:
-                searcher.command(experiment, lambda turn: turn.cancel(Wanted.CANCEL))
+                searcher.command(experiment, lambda changes: cancel(changes, Wanted.CANCEL))
             case 1:
-                searcher.command(experiment, lambda turn: turn.cancel(Wanted.KILL))
+                searcher.command(experiment, lambda changes: cancel(changes, Wanted.KILL))
             case 2:
-                searcher.command(experiment, Turn.finish)
+                searcher.command(experiment, finish)
             case 3:
                 planned = searcher.rows.experiments[experiment].experiment.planned or 1
-                edit = Edit(planned + trouble.how // 8 % 5, 1 + trouble.how // 8 % 4)
-                searcher.command(experiment, lambda turn: turn.edit(edit, UUID(int=trouble.how)))
+                change = Edit(planned + trouble.how // 8 % 5, 1 + trouble.how // 8 % 4)
+                searcher.command(
+                    experiment, lambda changes: edit_search(changes, change, UUID(int=trouble.how))
+                )
             case _:
-                searcher.command(experiment, Turn.pause)
+                searcher.command(experiment, pause)
                 self._agenda.after(trouble.lasts_ms, lambda: self._resume(experiment))
 
     def _resume(self, experiment: ExperimentId) -> None:
         """Again each minute: a command may be overtaken by one that was given before."""
         searcher = self._simulation.searcher
         if not searcher.rows.experiments[experiment].experiment.is_final:
-            searcher.command(experiment, Turn.resume)
+            searcher.command(experiment, resume)
             self._agenda.after(60_000, lambda: self._resume(experiment))
 
     def _cut(self, place: str, trouble: Trouble, then: Callable[[], None]) -> None:

@@ -1,10 +1,11 @@
 """From the core's entities to messages: what the searcher says of experiments and trials."""
 
+from muster.config import ExperimentConfig
 from muster.config.sections import Resources
-from services.searcher.core.entities import Experiment, Mark, Terms, Trial, trial_id
-from services.searcher.core.machines import TrialState
-from services.searcher.core.results import time_metric
-from services.searcher.searches import Loaded
+from services.searcher.core.experiment.entities import Experiment, Mark, Terms, Trial, trial_id
+from services.searcher.core.experiment.results import time_metric
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.store.entities import Submission
 from shared.ids import ExperimentId, PoolName, WorkerId
 from shared.messages.experiments import (
     BestTrial,
@@ -95,16 +96,16 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
     )
 
 
-def trial_wanted(loaded: Loaded, trial: Trial) -> TrialWanted:
+def trial_wanted(submission: Submission, config: ExperimentConfig, trial: Trial) -> TrialWanted:
     """Return the newest wish for the trial, with all that a run needs to know."""
     return TrialWanted(
         trial_id=trial.id,
-        experiment_id=loaded.submission.id,
+        experiment_id=submission.id,
         version=trial.wish,
         request=trial.request,
         wanted=trial.wanted,
         decide_at=trial.decide_at,
-        spec=_spec(loaded, trial),
+        spec=_spec(submission, config, trial),
     )
 
 
@@ -126,8 +127,7 @@ def _budget(terms: Terms) -> SearchBudget | None:
     )
 
 
-def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
-    config, submission = loaded.config, loaded.submission
+def _spec(submission: Submission, config: ExperimentConfig, trial: Trial) -> TrialSpec:
     resources, searcher, period = config.resources, config.searcher, config.min_checkpoint_period
     return TrialSpec(
         experiment_number=submission.number,

@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Histogram
 
-from services.searcher.core.changes import Decision
+from services.searcher.core.reducers.changes import Decision
 
 _VERDICTS = Counter(
     "muster_search_verdicts", "Answers to validations, by search method", ["method", "verdict"]

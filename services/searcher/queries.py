@@ -1,23 +1,27 @@
-"""What other services ask of the searcher."""
+"""What other services ask of the searcher. Replies are as long as one may be: what does not fit is left out from the end."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import chain
+
+import orjson
+from pydantic import JsonValue
 
 from muster.config import load_accepted, load_config
-from services.searcher.core.entities import Mark
-from services.searcher.core.front import choose_front
-from services.searcher.core.limits import check_budget
+from services.searcher.core.budget.limits import check_budget
+from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.front import choose_front
+from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.methods.halving import notes_of_rungs
-from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
-from services.searcher.desk import Desk
+from services.searcher.core.search.warm import Warmth
 from services.searcher.events import public_state
-from services.searcher.replaying import Replays
-from services.searcher.replies import fitting, known_at_start
+from services.searcher.runner.dispatcher import Dispatcher
+from services.searcher.runner.replaying import Replays
+from services.searcher.runner.warming import earlier_of, find_warmth
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
-from services.searcher.warming import earlier_of, find_warmth
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -33,10 +37,12 @@ from shared.messages.experiments import (
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
-from shared.messages.plans import GetWarmth, KnownAtStart
+from shared.messages.plans import GetWarmth, KnownAtStart, KnownTrial
 from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
+PAGE_BYTES = 400 * 1024
+_FRAME_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Queries:
 
     database: Database
     replays: Replays
-    desk: Desk
+    dispatcher: Dispatcher
     clock: Clock
 
     def answers(self) -> Mapping[Question, Answer]:
@@ -61,7 +67,7 @@ class Queries:
     async def on_validate(self, ask: Ask, query: ValidateConfig) -> Accepted:
         """Raise Rejected with the place, or accept, with notes on what serves for nothing."""
         config = load_config(query.config)
-        price = self.desk.price_of(config)
+        price = self.dispatcher.price_of(config)
         check_budget(config, self.clock.now(), price)
         await asyncio.to_thread(check_space, config)
         notes: tuple[str, ...] = ()
@@ -133,4 +139,29 @@ def _on_front(metric: str, shown: Shown, number: int, best: Mark) -> FrontTrial:
         step=best.step,
         metrics={metric: best.value, **best.others},
         hyperparameters=shown.point,
+    )
+
+
+def fitting(parts: Iterable[Mapping[str, JsonValue]]) -> int:
+    """Return how many of these fit into one reply, the first in any case."""
+    size = count = 0
+    for part in parts:
+        size += len(orjson.dumps(part)) + _FRAME_BYTES
+        if count and size > PAGE_BYTES:
+            break
+        count += 1
+    return count
+
+
+def known_at_start(warmth: Warmth, notes: tuple[str, ...]) -> KnownAtStart:
+    """Return what a search knows at its start, the points first, then the trials that came furthest; a note says how many are left out."""
+    trials = [asdict(trial) for trial in warmth.known]
+    whole = len(warmth.points) + len(trials)
+    count = fitting(chain(warmth.points, trials))
+    if count < whole:
+        notes = (*notes, f"{whole - count} of {whole} points and trials of earlier experiments are left out")
+    return KnownAtStart(
+        points=warmth.points[:count],
+        known=tuple(KnownTrial(**trial) for trial in trials[: max(0, count - len(warmth.points))]),
+        notes=notes,
     )

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
-from services.searcher.deleting import Estate
-from services.searcher.desk import Desk
-from services.searcher.drivers import Drivers
-from services.searcher.handlers import CommandHandlers, EventHandlers
-from services.searcher.loops import Loops
+from services.searcher.deletion import Estate
+from services.searcher.handlers import command_handlers, event_handlers
 from services.searcher.queries import Queries
-from services.searcher.replaying import Replays
-from services.searcher.searches import Searches
+from services.searcher.reconcile import Loops
+from services.searcher.runner.dispatcher import Dispatcher
+from services.searcher.runner.drivers import Drivers
+from services.searcher.runner.replaying import Replays
+from services.searcher.runner.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.health import check_delivery, health_answers
@@ -34,20 +34,20 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     )
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
-    desk = Desk(Searches(own.cached_searches, own.save_every), bus)
-    drivers = Drivers(database, units, desk, clock)
-    loops = Loops(units, desk, drivers, clock, own)
+    dispatcher = Dispatcher(Searches(own.cached_searches, own.save_every), bus)
+    drivers = Drivers(database, units, dispatcher, clock)
+    loops = Loops(units, dispatcher, drivers, clock, own)
     deleting = Deleting(units, NAME, Estate())
 
     process.start("relay", relay.run, relay.flush)
     check_delivery(process, bus, database, relay)
     await loops.read_prices()
-    queries = Queries(database, Replays(database, clock), desk, clock)
+    queries = Queries(database, Replays(database, clock), dispatcher, clock)
     answers = {**queries.answers(), **drivers.answers(), **health_answers(process)}
     await process.enter(Responder(bus, NAME, answers))
-    commands = {**CommandHandlers(desk).handlers(), **deleting.handlers(), **republishing(NAME)}
+    commands = {**command_handlers(dispatcher), **deleting.handlers(), **republishing(NAME)}
     for name, consumer in (
-        ("events", Consumer(bus, units, NAME, EventHandlers(desk).handlers())),
+        ("events", Consumer(bus, units, NAME, event_handlers(dispatcher))),
         ("commands", Consumer(bus, units, NAME, commands)),
     ):
         stopping = asyncio.Event()

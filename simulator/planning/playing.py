@@ -8,9 +8,9 @@ from typing import Any
 
 from muster.config import Custom, ExperimentConfig, Pbt, Timed, load_config
 from muster.errors import Rejected
-from services.searcher.core.changes import Decision
-from services.searcher.core.results import time_metric
-from services.searcher.core.warm import Known, Warmth
+from services.searcher.core.experiment.results import time_metric
+from services.searcher.core.reducers.changes import Decision
+from services.searcher.core.search.warm import Known, Warmth
 from shared.messages.specs import WHOLE_SLOT
 from simulator.machines.local import Kind
 from simulator.planning.budgets import playable

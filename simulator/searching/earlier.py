@@ -16,8 +16,8 @@ from pydantic import JsonValue
 
 from muster.config import Double, ExperimentConfig, Int, Log, Parameter, Point, searched
 from muster.config.conditions import has_value, value_at
-from services.searcher.core.objectives import Objectives
-from services.searcher.core.results import time_metric
+from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.results import time_metric
 
 Path: TypeAlias = tuple[str, ...]
 

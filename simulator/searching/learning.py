@@ -13,8 +13,8 @@ from random import Random
 
 from muster.config import Categorical, Double, ExperimentConfig, Int, Log, Parameter, Point, searched
 from muster.config.conditions import has_value, value_at
-from services.searcher.core.objectives import Objectives
-from services.searcher.core.results import time_metric
+from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.results import time_metric
 from shared.errors import Broken
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services.scheduler.core.run import Run
-from services.searcher.core.changes import VerdictWord
+from services.searcher.core.reducers.changes import VerdictWord
 
 
 @dataclass(frozen=True, slots=True)

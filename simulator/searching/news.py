@@ -1,4 +1,4 @@
-"""What the searcher hears of trials, as what it does to a turn. Mirrors the handlers of `services/searcher`."""
+"""What the searcher hears of trials, as the reducer that takes it. Mirrors the handlers of `services/searcher`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,22 +6,26 @@ from datetime import datetime
 
 from services.scheduler.core.facts import Closed, Ended, Fact, Granted
 from services.scheduler.core.run import Run
-from services.searcher.core import entities
-from services.searcher.core.ledger import Holding
-from services.searcher.core.limits import millis
-from services.searcher.core.results import Result
-from services.searcher.core.turn import Turn
+from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.budget.limits import millis
+from services.searcher.core.experiment import entities
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
+from services.searcher.core.reducers.validations import on_validation
 from shared.ids import CheckpointId, TrialId, derived_id
 from simulator.searching.messages import Saved, Stored
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """About one trial. `name` is the message's own; `act` does it to a turn, given the trial's number."""
+    """About one trial. `name` is the message's own; `act` applies it to the experiment, given the trial's number."""
 
     name: str
     trial: TrialId
-    act: Callable[[Turn, int], None]
+    act: Callable[[Changes, int], None]
 
 
 def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> News | None:
@@ -30,17 +34,25 @@ def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> 
     match fact:
         case Granted(run, _):
             held = _holding(run, price)
-            return News(name, run.trial, lambda turn, trial: turn.on_granted(trial, run.number, held))
+            return News(
+                name, run.trial, lambda changes, trial: on_granted(changes, RunSlots(trial, run.number, held))
+            )
         case Ended(run, _, ending, exited):
             counts = (exited.validations, exited.checkpoints) if exited else (None, None)
             ended, is_requeued = entities.Ended(run.number, *counts), ending.closes is None
             held = _holding(run, price)
             return News(
-                name, run.trial, lambda turn, trial: turn.on_run_ended(trial, ended, is_requeued, held)
+                name,
+                run.trial,
+                lambda changes, trial: on_run_ended(changes, RunEnd(trial, ended, is_requeued, held)),
             )
         case Closed(closing, outcome, reason):
             closed, request = entities.Closed(outcome, closing.runs, reason, now), closing.wish.request
-            return News(name, closing.id, lambda turn, trial: turn.on_closed(trial, request, closed))
+            return News(
+                name,
+                closing.id,
+                lambda changes, trial: on_closed(changes, RequestEnd(trial, request, closed)),
+            )
     return None
 
 
@@ -56,13 +68,15 @@ def news_of_report(report: Stored | Saved) -> News:
             name = f"checkpoint {run.id}:{count}"
             checkpoint = CheckpointId(derived_id(run.id, "checkpoint", count))
             found = entities.Checkpoint(checkpoint, run.number, step, is_good)
-            return News(name, run.trial, lambda turn, trial: turn.on_checkpoint(trial, found))
+            return News(
+                name, run.trial, lambda changes, trial: on_checkpoint(changes, CheckpointNews(trial, found))
+            )
         case Stored(run, count, step, values, is_stale):
             name = f"validation {run.id}:{count}"
             return News(
                 name,
                 run.trial,
-                lambda turn, trial: turn.on_validation(
-                    Result(trial, run.number, count, step, values, is_stale)
+                lambda changes, trial: on_validation(
+                    changes, Result(trial, run.number, count, step, values, is_stale)
                 ),
             )

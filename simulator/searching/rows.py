@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Experiment, Trial
-from services.searcher.core.journal import Entry, fold
-from services.searcher.core.search import Search
+from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import fold
+from services.searcher.core.reducers.changes import Decision
+from services.searcher.core.search.search import Search
 from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.searching.submission import Submission
 

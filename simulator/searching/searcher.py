@@ -1,5 +1,5 @@
-"""The searcher: submissions become experiments, what is heard of trials becomes turns of the searcher's own core, and decisions become
-wishes and verdicts. What is around the core mirrors `services/searcher` (desk, handlers, loops) on virtual time.
+"""The searcher: submissions become experiments, what is heard of trials is applied by the searcher's own reducers, and decisions become
+wishes and verdicts. What is around the core mirrors `services/searcher` (handlers, dispatcher, reconcile) on virtual time.
 
 Neighbours: the scheduler's facts and the registry's reports come in by streams; `owner` wants the trials that no search makes.
 """
@@ -12,9 +12,13 @@ from services.scheduler.core.facts import Closed, Fact
 from services.scheduler.core.pool import DEFAULT_PRIORITY
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Experiment, Trial
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.reducers.changes import Changes, Decision
+from services.searcher.core.reducers.ending import end_rest
+from services.searcher.core.reducers.limits import keep_budget
+from services.searcher.core.reducers.runs import on_overdue
+from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act
@@ -33,7 +37,7 @@ RETRY_MS = 1000
 LOOK_EVERY_MS = 1000
 SETTLE_AFTER_MS, SETTLE_EVERY_MS = 900_000, 60_000
 POINTS = ("searcher_before_commit", "searcher_after_commit")
-Apply = Callable[[Turn], None]
+Apply = Callable[[Changes], None]
 
 
 @dataclass(slots=True)
@@ -106,10 +110,10 @@ class Searcher:
     def command(self, experiment: ExperimentId, act: Apply) -> None:
         """A person pauses, resumes, edits or ends an experiment; one that is over, or not known yet, refuses."""
 
-        def refusing(turn: Turn) -> None:
-            if turn.experiment.position:
+        def refusing(changes: Changes) -> None:
+            if changes.experiment.position:
                 with suppress(Conflict, Rejected):
-                    act(turn)
+                    act(changes)
 
         self._commands += 1
         self._gateway.publish(_Task(f"command {self._commands}", experiment, refusing))
@@ -147,7 +151,7 @@ class Searcher:
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
         self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
         submitted = self._agenda.now
-        begin = lambda turn: turn.begin(submission.warmth, submitted, self._price)  # noqa: E731
+        begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
         self._gateway.publish(_Task(f"submission {number}", name, begin))
 
     def _hear(self, news: News, acknowledge: Act, cause: Fact | Stored | Saved | None = None) -> None:
@@ -156,14 +160,14 @@ class Searcher:
             acknowledge()
             return
         experiment, number = whose
-        act = lambda turn: news.act(turn, number)  # noqa: E731
+        act = lambda changes: news.act(changes, number)  # noqa: E731
         self._take(_Task(news.name, experiment, act, acknowledge, number, cause))
 
     def _settle(self, trial: TrialId) -> None:
         """The slow loop: announced reports that have not come by now never will."""
         whose = self.rows.whose.get(trial)
         if whose is not None and not self.rows.experiments[whose[0]].trials[whose[1]].is_final:
-            overdue = News(f"overdue {trial} {self._agenda.now_ms}", trial, Turn.settle_anyway)
+            overdue = News(f"overdue {trial} {self._agenda.now_ms}", trial, on_overdue)
             self._hear(overdue, lambda: None)
             self._agenda.after(SETTLE_EVERY_MS, lambda: self._settle(trial))
 
@@ -173,7 +177,7 @@ class Searcher:
         due_at, now = row.experiment.due_at, self._agenda.now
         if self.is_up and due_at is not None and due_at <= now:
             name = f"budget {row.experiment.id} {self._agenda.now_ms}"
-            self._take(_Task(name, row.experiment.id, Turn.keep_budget))
+            self._take(_Task(name, row.experiment.id, lambda changes: keep_budget(changes, {})))
         self._watch(row)
 
     def _watch(self, row: Row) -> None:
@@ -220,13 +224,13 @@ class Searcher:
     def _carry_out(self, task: _Task) -> list[tuple[WorkerId, Verdict]]:
         row = self.rows.experiments[task.experiment]
         known = row.live() if task.trial is None else [row.trials[task.trial]]
-        turn = Turn(row.submission.config, row.experiment, known, row.loaded(), self._agenda.now)
-        task.act(turn)
-        if turn.missing:
-            turn.go_on([row.trials[number] for number in turn.missing])
-        if turn.needs_rest:
-            turn.end_rest(row.live())
-        decision = turn.decide()
+        changes = Changes(row.submission.config, row.experiment, known, row.loaded(), self._agenda.now)
+        task.act(changes)
+        if changes.missing:
+            go_on(changes, [row.trials[number] for number in changes.missing])
+        if changes.needs_rest:
+            end_rest(changes, row.live())
+        decision = changes.decide()
         self.left -= decision.experiment.is_final and not row.experiment.is_final
         row.save(decision)
         self._watch(row)

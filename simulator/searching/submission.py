@@ -6,8 +6,8 @@ from muster.config import ExperimentConfig
 from muster.config.sections import Resources
 from services.scheduler.core.placement.labels import Where, where_of
 from services.scheduler.core.trial import Needs
-from services.searcher.core.entities import Trial
-from services.searcher.core.warm import COLD, Warmth
+from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.search.warm import COLD, Warmth
 from shared.ids import WorkerId
 from simulator.searching.earlier import Earlier
 from simulator.searching.learning import Landscape, Learning

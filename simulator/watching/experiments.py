@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.config import Point
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Experiment
+from services.searcher.core.experiment.entities import Experiment
+from services.searcher.core.reducers.changes import Decision
 from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.searching.submission import Submission
 from simulator.trials import Item

@@ -9,7 +9,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.run import Run
-from services.searcher.core.changes import Decision
+from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.searching.submission import Submission

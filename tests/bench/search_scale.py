@@ -14,14 +14,21 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher import saving
-from services.searcher.core.entities import Closed, Ended, Experiment, Trial
-from services.searcher.core.journal import Entry, fold
-from services.searcher.core.results import Result
+from services.searcher.core.experiment.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import fold
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import end_rest
+from services.searcher.core.reducers.events import RequestEnd, RunEnd
+from services.searcher.core.reducers.runs import on_closed, on_run_ended
+from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.submissions import Submitted, on_submission
+from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import Observation, make_sampler
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of
-from services.searcher.core.turn import Turn
+from services.searcher.core.search.saved import state_of
+from services.searcher.core.search.search import Search
+from services.searcher.runner import saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
@@ -70,14 +77,14 @@ class Core:
         self.journal: list[Entry] = []
         self.took: list[float] = []
 
-    def turn(self, act: Callable[[Turn], None], *numbers: int) -> None:
-        turn = Turn(self.config, self.experiment, [self.trials[n] for n in numbers], self.search, NOW)
-        act(turn)
-        if turn.missing:
-            turn.go_on([self.trials[each] for each in turn.missing])
-        if turn.needs_rest:
-            turn.end_rest([trial for trial in self.trials.values() if not trial.is_final])
-        decision = turn.decide()
+    def turn(self, act: Callable[[Changes], None], *numbers: int) -> None:
+        changes = Changes(self.config, self.experiment, [self.trials[n] for n in numbers], self.search, NOW)
+        act(changes)
+        if changes.missing:
+            go_on(changes, [self.trials[each] for each in changes.missing])
+        if changes.needs_rest:
+            end_rest(changes, [trial for trial in self.trials.values() if not trial.is_final])
+        decision = changes.decide()
         self.experiment = decision.experiment
         self.trials.update(decision.trials)
         self.journal += decision.entries
@@ -89,7 +96,7 @@ class Core:
     def play(self) -> None:
         """From the first trial to the last, the open ones in an order by chance."""
         chance, steps = random.Random(SEED), dict[int, int]()
-        self.turn(Turn.begin)
+        self.turn(lambda changes: on_submission(changes, Submitted()))
         while self.open:
             at = chance.randrange(len(self.open))
             number = self.open[at]
@@ -106,16 +113,18 @@ class Core:
 
     def report(self, result: Result) -> None:
         before = perf_counter()
-        self.turn(lambda turn: turn.on_validation(result), result.trial)
+        self.turn(lambda changes: on_validation(changes, result), result.trial)
         self.took.append(perf_counter() - before)
 
     def end(self, trial: Trial) -> None:
         outcome: RequestOutcome = "parked" if trial.wanted is Wanted.PARK else "stopped"
         ended = Ended(trial.request, trial.reported[1], 0)
 
-        def act(turn: Turn) -> None:
-            turn.on_run_ended(trial.number, ended, is_requeued=False)
-            turn.on_closed(trial.number, trial.request, Closed(outcome, trial.request, None, NOW))
+        def act(changes: Changes) -> None:
+            on_run_ended(changes, RunEnd(trial.number, ended, is_requeued=False))
+            on_closed(
+                changes, RequestEnd(trial.number, trial.request, Closed(outcome, trial.request, None, NOW))
+            )
 
         self.turn(act, trial.number)
 

@@ -30,7 +30,7 @@ ALLOWED = {
     "services/provisioner/queries.py": "prices and costs are the site's",
     "services/provisioner/admitting.py": "rented machines are the site's, and so is who they are",
     "services/provisioner/service.py": "seeds the provider at the start",
-    "services/searcher/loops.py": "tells progress and ends overdue trials of all tenants",
+    "services/searcher/reconcile.py": "tells progress and ends overdue trials of all tenants",
     "services/registry/reports/packing.py": "joins chunks of points of all tenants, and reads none",
     "services/registry/logs/packer.py": "packs and drops the lines of all tenants",
     "services/registry/media/retention.py": "lets media of all tenants go, and reads none",

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from muster.config import load_config
-from services.searcher.core.entities import Trial
-from services.searcher.core.judging import Judging
+from services.searcher.core.experiment.entities import Trial
 from services.searcher.core.methods.asha import Bracket
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from simulator.faults import Fault
@@ -141,24 +142,21 @@ def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch: pytest.MonkeyPatc
 def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
     monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
-    monkeypatch.setattr("services.searcher.core.search.places_of", lambda config: 1000)
+    monkeypatch.setattr("services.searcher.core.search.search.places_of", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
 
 def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = Judging._judge
+    def eagerly(changes: Changes, trial: Trial, reading: Any) -> bool:
+        return changes.is_going and trial.decide_at is not None
 
-    def eagerly(self: Judging, trial: Trial, result: Any, reading: Any) -> None:
-        judge(self, trial._replace(decide_at=trial.decide_at and 0.0), result, reading)
-
-    monkeypatch.setattr(Judging, "_judge", eagerly)
+    monkeypatch.setattr("services.searcher.core.reducers.validations._is_due", eagerly)
     searches_fail("each verdict once")
 
 
 def test_a_search_that_judges_stale_validations_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    take = Judging.on_validation
-    heedless = lambda self, result: take(self, replace(result, is_stale=False))  # noqa: E731
-    monkeypatch.setattr(Judging, "on_validation", heedless)
+    heedless = lambda changes, result: on_validation(changes, replace(result, is_stale=False))  # noqa: E731
+    monkeypatch.setattr("simulator.searching.news.on_validation", heedless)
     searches_fail("no stale validation judged", faults=["worker_cut_off"], first=21)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.widening import Idle
+from services.searcher.core.search.widening import Idle
 from services.searcher.store.tables import experiment, pool
 from shared.ids import ExperimentId, PoolName, TenantId
 from shared.messages.pools import PoolCapacity

@@ -7,8 +7,8 @@ from sqlalchemy import Double, Integer, case, cast, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.machines import TrialState
-from services.searcher.core.warm import Earlier, Known
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.search.warm import Earlier, Known
 from services.searcher.store.tables import experiment, journal, trial
 
 MOST_TRIALS = 2000

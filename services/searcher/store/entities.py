@@ -11,11 +11,11 @@ from sqlalchemy import ARRAY, Column, Double, Text, Uuid, any_, bindparam, cast,
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Experiment, Trial
-from services.searcher.core.journal import Entry
-from services.searcher.core.ledger import Used
-from services.searcher.core.machines import EXPERIMENT, TRIAL, ExperimentState
+from services.searcher.core.budget.ledger import Used
+from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.states import EXPERIMENT, TRIAL, ExperimentState
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.reducers.changes import Decision
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
 from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId

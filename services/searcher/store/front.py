@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.config import Point
-from services.searcher.core.entities import Mark
-from services.searcher.core.machines import TrialState
+from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.states import TrialState
 from services.searcher.store import rows
 from services.searcher.store.tables import experiment, trial
 from shared.ids import ExperimentId, TrialId

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.entities import Experiment, Trial
-from services.searcher.core.machines import TRIAL
+from services.searcher.core.experiment.entities import Experiment, Trial
+from services.searcher.core.experiment.states import TRIAL
 from services.searcher.store import rows
 from services.searcher.store.tables import experiment, trial
 from shared.ids import ExperimentId, TenantId, TrialId

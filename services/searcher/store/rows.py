@@ -9,7 +9,8 @@ from uuid import UUID
 from pydantic import JsonValue
 from sqlalchemy import RowMapping
 
-from services.searcher.core.entities import (
+from services.searcher.core.budget.ledger import NEW
+from services.searcher.core.experiment.entities import (
     Best,
     Checkpoint,
     Closed,
@@ -20,10 +21,9 @@ from services.searcher.core.entities import (
     Terms,
     Trial,
 )
-from services.searcher.core.facts import read_account, write_account
-from services.searcher.core.journal import Entry
-from services.searcher.core.ledger import NEW
-from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
+from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, TrialState
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.facts import read_account, write_account
 from shared.ids import ExperimentId, TenantId, TrialId
 from shared.messages.specs import Wanted
 

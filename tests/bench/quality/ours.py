@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from muster.config import Point, load_config
+from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.objectives import Scores
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES
 
@@ -80,7 +80,7 @@ class Ours:
         due = self._decide_at[trial]
         if due is None or epoch < due:
             return "go on"
-        ruling = self._search.on_result(trial, accuracy, epoch)
+        ruling = self._search.rule(trial, accuracy, epoch)
         self._decide_at[trial] = ruling.decide_at
         return "pause" if ruling.pause else "stop" if ruling.stop else "go on"
 

@@ -8,11 +8,11 @@ from optuna import samplers
 from optuna.trial import Trial
 
 from muster.config import load_config
+from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.objectives import Scores
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.bench.samplers.tables import Place, Table
 
 Make = Callable[[int, int], samplers.BaseSampler]

@@ -57,11 +57,12 @@ def basis() -> str:
 
 
 def what_it_does(source: str) -> str:
-    """Return a module without comments and docstrings, laid out anew."""
+    """Return a module without comments, docstrings and imports, laid out anew: where a module stands changes no proposal."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+            left = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
+            node.body = [each for each in left if not _is_text(each)]  # type: ignore[attr-defined]
     return ast.unparse(tree)
 
 

@@ -8,7 +8,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from muster.config import load_config
-from services.searcher.core.journal import Entry, replay
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import replay
 from shared.ids import ExperimentId
 from shared.messages.experiments import OperationRefused, TrialWanted
 from shared.messages.journals import GetJournal

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from muster.config import ExperimentConfig
-from services.searcher.core.entities import Outcome
+from services.searcher.core.experiment.entities import Outcome
 from services.searcher.core.methods.custom import Operation, Verb
 from tests.unit.searcher.world import World, adaptive, asha, config, hyperband, median, pbt, run_search
 

@@ -1,7 +1,7 @@
 """Searches that a program drives, as the tests of them see one."""
 
-from services.searcher.core.driving import DriverEvent, events_of
-from services.searcher.core.machines import TrialState
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.journal.driver_events import DriverEvent, events_of
 from services.searcher.core.methods.custom import Operation, Verb
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import World, config

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from services.searcher.core.entities import Checkpoint
+from services.searcher.core.experiment.entities import Checkpoint
 from shared.ids import CheckpointId
 from tests.unit.searcher.world import World, config
 

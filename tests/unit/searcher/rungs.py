@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.config import ExperimentConfig
-from services.searcher.core.journal import Entry
+from services.searcher.core.journal.entries import Entry
 from services.searcher.core.methods.halving import rung_targets
 
 MOST_RUNGS = 10

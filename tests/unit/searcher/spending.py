@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from services.searcher.core.journal import Entry, replay
-from services.searcher.core.ledger import HOUR_MS, NOTHING, Holding, Used
-from services.searcher.core.limits import millis
-from services.searcher.core.turn import Turn
+from services.searcher.core.budget.ledger import HOUR_MS, NOTHING, Holding, Used
+from services.searcher.core.budget.limits import millis
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import replay
+from services.searcher.core.reducers.limits import keep_budget
+from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.ids import PoolName
 from tests.unit.searcher.world import SEED, World, config, stored
 
@@ -20,7 +22,7 @@ class Spending(World):
     price = 0.0
 
     def begun(self) -> "Spending":
-        self.turn(lambda turn: turn.begin(submitted=self.now, price=self.price))
+        self.turn(lambda changes: on_submission(changes, Submitted(at=self.now, price=self.price)))
         return self
 
     def after(self, minutes: float) -> "Spending":
@@ -37,8 +39,7 @@ class Spending(World):
 
     def look(self) -> None:
         """What the searcher does by the clock."""
-        self.turn(lambda turn: turn.price({POOL: self.price}))
-        self.turn(Turn.keep_budget)
+        self.turn(lambda changes: keep_budget(changes, {POOL: self.price}))
 
     def used_by_ended(self) -> Used:
         """What trials have used that are over, as the database sums it up."""

@@ -5,10 +5,11 @@ import random
 import pytest
 from pydantic import JsonValue
 
-from services.searcher.core.journal import Entry, replay
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, config
 
 CONCURRENT, TRIALS = 5, 60
@@ -37,7 +38,7 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
     while due:
         assert search.open == CONCURRENT or search.created == TRIALS
         trial = chance.choice(sorted(due))
-        ruling = search.on_result(trial, chance.random(), due[trial])
+        ruling = search.rule(trial, chance.random(), due[trial])
         if ruling.decide_at is not None:
             due[trial] = ruling.decide_at
             continue

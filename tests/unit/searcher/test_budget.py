@@ -5,11 +5,13 @@ from uuid import UUID
 import pytest
 
 from muster.config import AdaptiveAsha
+from services.searcher.core.budget.fitting import fit
+from services.searcher.core.budget.ledger import HOUR_MS, Holding, Ledger
+from services.searcher.core.budget.limits import limits_of, millis
 from services.searcher.core.editing import Edit
-from services.searcher.core.fitting import fit
-from services.searcher.core.ledger import HOUR_MS, Holding, Ledger
-from services.searcher.core.limits import limits_of, millis
-from services.searcher.core.search import Search
+from services.searcher.core.reducers.commands import edit_search
+from services.searcher.core.reducers.submissions import Submitted, on_submission
+from services.searcher.core.search.search import Search
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending
@@ -159,7 +161,7 @@ def test_before_a_deadline_no_trial_begins_that_could_not_be_trained_to_its_end(
 
 def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world = Spending(config(RANDOM, budget={"deadline": "1h"}))
-    world.after(10).turn(lambda turn: turn.begin(submitted=NOW))
+    world.after(10).turn(lambda changes: on_submission(changes, Submitted(at=NOW)))
     assert world.due_in_minutes == pytest.approx(50 - 65 / 60)
     world.grant_all(1)
     world.validate(1, 1, 0.5)
@@ -223,10 +225,12 @@ def test_more_budget_lets_a_search_go_further() -> None:
     world.after(20).validate(1, 1, 0.5)
     world.close(1, "completed")
     assert len(world.trials) == 2
-    world.turn(lambda turn: turn.edit(Edit(slot_hours=10.0), OPERATION))
+    world.turn(lambda changes: edit_search(changes, Edit(slot_hours=10.0), OPERATION))
     assert len(world.trials) == 3
     assert world.experiment.terms.slot_hours == 10
-    lifted = world.turn(lambda turn: turn.edit(Edit(lifted=("slot_hours",)), OPERATION)).experiment
+    lifted = world.turn(
+        lambda changes: edit_search(changes, Edit(lifted=("slot_hours",)), OPERATION)
+    ).experiment
     assert (lifted.terms.slot_hours, lifted.due_at) == (None, None)
     world.check_replay()
 
@@ -243,7 +247,7 @@ def test_a_limit_that_is_passed_already_is_refused(edit: Edit, said: str) -> Non
     world.grant_all(1)
     world.after(20)
     with pytest.raises(Rejected, match=said):
-        world.turn(lambda turn: turn.edit(edit, OPERATION))
+        world.turn(lambda changes: edit_search(changes, edit, OPERATION))
     assert world.experiment.terms.slot_hours == 2
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.config import load_config
-from services.searcher.core.limits import check_budget
+from services.searcher.core.budget.limits import check_budget
 from shared.errors import Rejected
 from tests.unit.searcher.spending import RANDOM
 from tests.unit.searcher.world import NOW, config

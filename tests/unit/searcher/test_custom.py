@@ -4,10 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from services.searcher.core.entities import Checkpoint
-from services.searcher.core.journal import replay
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.entities import Checkpoint
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.events import CheckpointNews
 from shared.errors import Conflict, MusterError, Rejected
 from shared.ids import CheckpointId
 from shared.messages.specs import Wanted
@@ -142,7 +144,7 @@ def test_a_trial_starts_from_the_newest_checkpoint_of_another_though_that_one_ha
     tell(made, create("a"))
     train(made, 1, 2)
     saved = Checkpoint(CheckpointId(UUID(int=5)), run=1, step=2, is_good=True)
-    made.turn(lambda turn: turn.on_checkpoint(1, saved), 1)
+    made.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, saved)), 1)
     tell(made, Operation(Verb.STOP, "a"))
     made.obey(1)
     assert state(made, 1) is TrialState.STOPPED

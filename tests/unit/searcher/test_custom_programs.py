@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.driving import DriverEvent
-from services.searcher.core.journal import fold, recompute, replay
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.driver_events import DriverEvent
+from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.core.search import Search
+from services.searcher.core.reducers.commands import pause, resume
+from services.searcher.core.search.search import Search
 from shared.messages.specs import Wanted
 from tests.unit.searcher.driven import (
     create,
@@ -118,7 +119,7 @@ def test_a_person_may_pause_and_resume_a_driven_search_at_any_time(chaos: random
     def between() -> None:
         if chaos.random() < 0.05:
             is_active = made.experiment.state is ExperimentState.ACTIVE
-            made.turn(lambda turn: turn.pause() if is_active else turn.resume())
+            made.turn(lambda changes: pause(changes) if is_active else resume(changes))
 
     drive(made, chaos, 6, between=between)
     assert len(made.trials) == 6 and replay(made.config, SEED, made.journal) is None

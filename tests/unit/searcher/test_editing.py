@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.editing import Edit
-from services.searcher.core.journal import replay
+from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.halving import share_anew
-from services.searcher.core.turn import Turn
-from services.searcher.core.widening import Idle
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.commands import edit_search, finish, pause
+from services.searcher.core.reducers.limits import widen
+from services.searcher.core.search.widening import Idle
 from shared.errors import Conflict, Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search
@@ -36,7 +38,7 @@ every_searcher = pytest.mark.parametrize("name", SEARCHERS)
 
 def edited(world: World, max_trials: int | None = None, max_concurrent_trials: int | None = None) -> None:
     edit = Edit(max_trials, max_concurrent_trials)
-    world.turn(lambda turn: turn.edit(edit, OPERATION))
+    world.turn(lambda changes: edit_search(changes, edit, OPERATION))
 
 
 def loss(trial: int, step: int) -> float:
@@ -93,9 +95,9 @@ def test_fewer_at_once_end_nobody_and_are_kept_when_slots_idle_no_more() -> None
     assert {trial.wanted for trial in world.trials.values()} == {Wanted.RUN}
     for number in (1, 2, 3):
         assert world.close(number, "completed").wanted == ()
-    world.turn(lambda turn: turn.widen(Idle(1, 0)))
+    world.turn(lambda changes: widen(changes, Idle(1, 0)))
     assert len(world.open()) == 2
-    world.turn(lambda turn: turn.widen(Idle(0, 1)))
+    world.turn(lambda changes: widen(changes, Idle(0, 1)))
     world.close(4, "completed")
     assert len(world.open()) == 1
 
@@ -105,9 +107,9 @@ def test_the_last_trial_is_the_last_when_no_more_are_wanted() -> None:
     world.begin()
     world.grant(1), world.validate(1, 1, 0.5), world.obey(1)
     world.grant(2), world.validate(2, 1, 0.4)
-    world.turn(Turn.pause)
+    world.turn(pause)
     world.obey(2)
-    world.turn(lambda turn: turn.edit(Edit(max_trials=2), OPERATION))
+    world.turn(lambda changes: edit_search(changes, Edit(max_trials=2), OPERATION))
     assert world.experiment.state == "completed"
     assert {trial.state for trial in world.trials.values()} == {"stopped"}
 
@@ -129,7 +131,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     world.begin()
     before = (world.experiment, len(world.journal))
     with pytest.raises(Rejected, match=said):
-        world.turn(lambda turn: turn.edit(edit, OPERATION))
+        world.turn(lambda changes: edit_search(changes, edit, OPERATION))
     assert (world.experiment, len(world.journal)) == before
 
 
@@ -146,8 +148,8 @@ def test_a_grid_takes_more_at_once_and_no_other_number_of_trials() -> None:
         edited(world, max_trials=2)
 
 
-@pytest.mark.parametrize("act", [Turn.finish, lambda turn: turn.edit(Edit(max_trials=9), OPERATION)])
-def test_a_search_that_is_over_is_not_changed(act: Callable[[Turn], None]) -> None:
+@pytest.mark.parametrize("act", [finish, lambda changes: edit_search(changes, Edit(max_trials=9), OPERATION)])
+def test_a_search_that_is_over_is_not_changed(act: Callable[[Changes], object]) -> None:
     world = World(config(RANDOM))
     run_search(world, loss, chaos=random.Random(1), max_step=3)
     with pytest.raises(Conflict, match="completed"):
@@ -159,7 +161,7 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     world.begin()
     world.grant(1), world.validate(1, 1, 0.3)
     world.grant(2)
-    world.turn(Turn.finish)
+    world.turn(finish)
     assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.STOP, Wanted.STOP, Wanted.CANCEL]
     for number in (1, 2, 3):
         world.obey(number)
@@ -174,9 +176,9 @@ def test_finishing_ends_parked_trials_as_stopped() -> None:
     world = World(config(RANDOM))
     world.begin()
     world.grant(1), world.validate(1, 1, 0.3)
-    world.turn(Turn.pause)
+    world.turn(pause)
     world.obey(1)
-    world.turn(Turn.finish)
+    world.turn(finish)
     world.obey(2)
     assert (world.trials[1].state, world.experiment.state) == ("stopped", "completed")
 
@@ -184,7 +186,7 @@ def test_finishing_ends_parked_trials_as_stopped() -> None:
 def test_finishing_before_anything_was_reported_is_no_completion() -> None:
     world = World(config(RANDOM))
     world.begin()
-    world.turn(Turn.finish)
+    world.turn(finish)
     world.obey(1), world.obey(2)
     assert world.experiment.state == "cancelled"
     assert world.experiment.reason == "finished early by a person; no trial had reported by then"
@@ -203,6 +205,6 @@ def test_brackets_share_exactly_and_keep_what_they_have(data: st.DataObject) -> 
 def test_a_change_is_told_at_once_with_its_operation() -> None:
     world = World(config(RANDOM))
     world.begin()
-    decision = world.turn(lambda turn: turn.edit(Edit(max_trials=8), OPERATION))
+    decision = world.turn(lambda changes: edit_search(changes, Edit(max_trials=8), OPERATION))
     assert decision.is_announced
     assert decision.experiment.terms._replace(operation=None) == type(decision.experiment.terms)()

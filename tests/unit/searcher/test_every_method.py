@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 
 from muster.config import Point
-from services.searcher.core.journal import Entry, replay
-from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of, take_up
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import replay
+from services.searcher.core.reducers.commands import pause, resume
+from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.search import Search
 from tests.support.thorough import examples
 from tests.unit.searcher.cases import (
     BY_PROMOTION,
@@ -107,9 +108,9 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
     def pause_or_resume(world: World) -> None:
         state = world.experiment.state
         if state is ExperimentState.PAUSED and (not world.open() or chance.random() < 0.2):
-            world.turn(Turn.resume)
+            world.turn(resume)
         elif state is ExperimentState.ACTIVE and chance.random() < 0.03:
-            world.turn(Turn.pause)
+            world.turn(pause)
 
     case, world = METHODS[name], METHODS[name].world()
     story.happen(world, pause_or_resume)

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from services.searcher.core.budget.limits import millis
 from services.searcher.core.editing import Edit
-from services.searcher.core.journal import replay
-from services.searcher.core.limits import millis
-from services.searcher.core.turn import Turn
+from services.searcher.core.journal.replay import replay
+from services.searcher.core.reducers.commands import edit_search, pause, resume
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.cases import LEARNING, METHODS
@@ -33,7 +33,7 @@ CLOSING: dict[str, dict[str, object]] = {
 def edit(world: Spending, change: Edit) -> None:
     """As the searcher does: what trials have used that are over is known to the database."""
     past = world.used_by_ended()
-    world.turn(lambda turn: turn.edit(change, OPERATION, past, world.price))
+    world.turn(lambda changes: edit_search(changes, change, OPERATION, past, world.price))
 
 
 def loss(trial: int, step: int) -> float:
@@ -165,15 +165,15 @@ def test_what_a_closed_population_had_decided_upon_begins_when_there_is_more() -
     assert world.trials[2].wanted is Wanted.STOP
     world.close(2, "stopped")
     assert len(world.trials) == 2 and world.search.closed == "deadline"
-    world.turn(lambda turn: turn.edit(Edit(lifted=("deadline",)), OPERATION))
+    world.turn(lambda changes: edit_search(changes, Edit(lifted=("deadline",)), OPERATION))
     assert world.trials[3].source == 1
     world.check_replay()
 
 
 def test_a_person_who_pauses_a_search_may_give_it_a_budget() -> None:
     world = spending(RANDOM)
-    world.turn(Turn.pause)
+    world.turn(pause)
     edit(world, Edit(slot_hours=1.0))
     assert world.experiment.terms.slot_hours == 1.0
-    world.turn(Turn.resume)
+    world.turn(resume)
     world.check_replay()

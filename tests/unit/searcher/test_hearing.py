@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from muster.config import ExperimentConfig, Point
+from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import RULES, Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.objectives import Scores
 from services.searcher.core.samplers import Observation, Sampler, Standing, make_sampler
-from services.searcher.core.search import Search
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, asha, config, hyperband
 
 SPACE: dict[str, object] = {
@@ -108,7 +108,7 @@ class Driven:
             self.running[trial] += 1
             self.steps[trial] = step = self.steps.get(trial, 0) + 1
             loss = value(self.points[trial])
-            ruling = self.search.on_result(trial, loss, step)
+            ruling = self.search.rule(trial, loss, step)
             if ruling.pause:
                 del self.running[trial]
                 self.take(self.search.on_parked(trial))

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config.brackets import bracket_sizes
 from muster.errors import Rejected
-from services.searcher.core.machines import TrialState
+from services.searcher.core.experiment.states import TrialState
 from tests.unit.searcher.world import World, config, hyperband, run_search
 
 

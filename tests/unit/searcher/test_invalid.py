@@ -5,9 +5,9 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from services.searcher.core.entities import Outcome
-from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
-from services.searcher.core.machines import TrialState
+from services.searcher.core.experiment.entities import Outcome
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.search.invalid import MOST_INVALID, InvalidTrials
 from tests.unit.searcher.cases import GRID
 from tests.unit.searcher.world import World, asha, config, median, run_search
 

@@ -4,9 +4,12 @@ from typing import Literal
 
 import pytest
 
-from services.searcher.core.entities import Closed, Ended
-from services.searcher.core.journal import replay
-from services.searcher.core.turn import Turn
+from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.journal.replay import replay
+from services.searcher.core.reducers.commands import cancel, kill_trial, pause, resume
+from services.searcher.core.reducers.events import RequestEnd, RunEnd
+from services.searcher.core.reducers.runs import on_closed, on_run_ended
+from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 from tests.unit.searcher.lives import RANDOM, begun
@@ -28,12 +31,12 @@ SINGLE: dict[str, object] = {"name": "single"}
 
 
 def kill(world: World, number: int) -> None:
-    world.turn(lambda turn: turn.kill_trial(number), number)
+    world.turn(lambda changes: kill_trial(changes, number), number)
 
 
 def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another_takes_its_place() -> None:
     world = begun(RANDOM)
-    decision = world.turn(lambda turn: turn.kill_trial(1), 1)
+    decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
     assert 1 in decision.changed
     assert (decision.wanted, world.trials[1].wanted) == ((1, 3), Wanted.KILL)
@@ -44,7 +47,7 @@ def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another
 def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    decision = world.turn(lambda turn: turn.kill_trial(1), 1)
+    decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].wanted, decision.changed) == (
         "stopping",
         Wanted.KILL,
@@ -94,23 +97,23 @@ def test_a_killed_trial_is_not_judged_any_more_and_not_run_again() -> None:
     assert [judged.verdict for judged in decision.judged] == ["stop"]
     assert world.trials[1].wanted is Wanted.KILL
     world.requeue(1)
-    world.turn(Turn.pause)
-    world.turn(Turn.resume)
+    world.turn(pause)
+    world.turn(resume)
     assert (world.trials[1].wanted, world.trials[1].state) == (Wanted.KILL, "stopping")
 
 
 def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_killed() -> None:
     world = begun(RANDOM)
     world.grant(1), world.grant(2)
-    world.turn(Turn.pause)
+    world.turn(pause)
     world.obey(2)
     kill(world, 1)
     kill(world, 2)
     assert (world.trials[1].state, world.trials[2].state) == ("stopping", "cancelled")
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 0, 0), is_requeued=False))
-    closed = world.turn(lambda turn: turn.on_closed(1, 1, Closed("parked", 1, None, NOW)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 0), is_requeued=False)))
+    closed = world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("parked", 1, None, NOW))))
     assert (closed.wanted, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
-    assert world.turn(Turn.resume).wanted == (3, 4)
+    assert world.turn(resume).wanted == (3, 4)
 
 
 def test_killing_a_trial_that_waits_for_what_its_last_run_announced_ends_the_wait() -> None:
@@ -128,9 +131,9 @@ def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() ->
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "failed", checkpoints=1)
-    world.turn(lambda turn: turn.cancel(Wanted.CANCEL))
+    world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
     assert (world.trials[1].state, world.experiment.state) == ("finishing", "stopping")
-    world.turn(lambda turn: turn.cancel(Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, Wanted.KILL))
     assert (world.trials[1].state, world.experiment.state) == ("error", "cancelled")
 
 
@@ -143,20 +146,20 @@ def test_a_queued_trial_whose_last_run_is_not_stored_yet_waits_when_cancelled_an
 ) -> None:
     world = begun(SINGLE)
     world.grant(1)
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
     assert world.trials[1].state == "queued"
-    world.turn(lambda turn: turn.cancel(wanted))
+    world.turn(lambda changes: cancel(changes, wanted))
     assert (world.trials[1].state, world.experiment.state) == states
 
 
 def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
     world = Spending(config(RANDOM, budget={"deadline": "1h"}))
-    world.turn(lambda turn: turn.begin(submitted=NOW))
+    world.turn(lambda changes: on_submission(changes, Submitted(at=NOW)))
     world.grant_all(1)
     world.after(59).look()
     assert world.trials[1].wanted is Wanted.STOP
-    world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=False))
-    world.turn(lambda turn: turn.on_closed(1, 1, Closed("stopped", 1, None, NOW)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("stopped", 1, None, NOW))))
     world.after(2).look()
     assert world.trials[1].state == "finishing"
     world.validate(1, 1, 0.5)
@@ -178,8 +181,8 @@ def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
 ) -> None:
     world = begun(RANDOM)
     if is_paused:
-        world.turn(Turn.pause)
-    decision = world.turn(lambda turn: turn.cancel(wanted))
+        world.turn(pause)
+    decision = world.turn(lambda changes: cancel(changes, wanted))
     assert (world.experiment.state, decision.wanted) == ("cancelled", (1, 2))
     assert {trial.state for trial in world.trials.values()} == {"cancelled"}
 
@@ -205,12 +208,12 @@ def test_a_search_whose_every_trial_is_killed_makes_each_once_and_is_cancelled(
     space: dict[str, object] = {"lr": {"type": "double", "minval": 0.1, "maxval": 0.9, "count": 5}}
     world = World(config(searcher, space))
     world.begin()
-    for turn in range(500):
+    for changes in range(500):
         live = [trial for trial in world.trials.values() if not trial.is_final]
         if not live:
             break
         number = live[0].number
-        if turn % 2 and live[0].state == "queued":
+        if changes % 2 and live[0].state == "queued":
             world.grant(number)
         kill(world, number)
         world.obey(number) if not world.trials[number].is_final else None

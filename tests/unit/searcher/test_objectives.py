@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muster.config import load_config
-from services.searcher.core.entities import Mark
-from services.searcher.core.front import choose_front, pareto_front
-from services.searcher.core.journal import Entry, fold, recompute, replay
-from services.searcher.core.machines import ExperimentState
-from services.searcher.core.objectives import Objectives
+from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.front import choose_front, pareto_front
+from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.states import ExperimentState
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.samplers import Observation, make_sampler
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.search import Search
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, World, asha
 
 SPACE = {name: {"type": "double", "minval": 0, "maxval": 1} for name in ("x", "y")}

@@ -10,11 +10,13 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config import leaves
 from muster.errors import Rejected
-from services.searcher.core.entities import Checkpoint, Outcome, Trial
-from services.searcher.core.journal import fold, recompute, replay
-from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.search import Search
-from services.searcher.core.state import state_of, take_up
+from services.searcher.core.experiment.entities import Checkpoint, Outcome, Trial
+from services.searcher.core.experiment.states import ExperimentState, TrialState
+from services.searcher.core.journal.replay import fold, recompute, replay
+from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.events import CheckpointNews
+from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.search import Search
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 
@@ -216,7 +218,7 @@ def test_a_checkpoint_that_turns_out_to_be_no_good_is_copied_no_more() -> None:
     newest = world.trials[1].checkpoint
     assert newest is not None and newest.step == 3
     lost = Checkpoint(newest.id, newest.run, newest.step, is_good=False)
-    world.turn(lambda turn: turn.on_checkpoint(1, lost), 1)
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, lost)), 1)
     assert world.trials[1].checkpoint is None
     assert world.trials[1].settled == (1, 2), "it is counted once"
 

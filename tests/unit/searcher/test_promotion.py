@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.methods.port import Ending, GoOn
 from services.searcher.core.methods.promotion import PromotionBracket
+from services.searcher.core.reducers.commands import cancel, pause, resume
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import World, asha, config, run_search
 
@@ -109,11 +110,11 @@ def test_a_persons_resumption_leaves_alone_what_the_search_has_had_pause() -> No
         world.grant(number)
     world.validate(1, 1, 0.5)
     assert world.trials[1].wanted is Wanted.PARK and world.decisions[-1].judged[0].verdict == "pause"
-    world.turn(lambda turn: turn.pause())
+    world.turn(lambda changes: pause(changes))
     for number in (1, 2):
         world.obey(number)
     assert {world.trials[n].state for n in (1, 2)} == {TrialState.PARKED}
-    world.turn(lambda turn: turn.resume())
+    world.turn(lambda changes: resume(changes))
     assert world.trials[1].state is TrialState.PARKED, "it was not among the best of its rung"
     assert (world.trials[2].state, world.trials[2].request) == (TrialState.QUEUED, 2)
     assert world.trials[3].state is TrialState.QUEUED, "what the search's pause has freed is taken"
@@ -125,7 +126,7 @@ def test_a_search_of_paused_trials_can_be_cancelled() -> None:
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.obey(1)
-    world.turn(lambda turn: turn.cancel(Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, Wanted.KILL))
     world.obey(2)
     assert world.experiment.state is ExperimentState.CANCELLED
     assert {trial.state for trial in world.trials.values()} == {TrialState.CANCELLED}

@@ -1,7 +1,7 @@
 """What a plan is told of a warm start fits into one reply, however much each trial has to say."""
 
-from services.searcher.core.warm import Known, Warmth
-from services.searcher.replies import known_at_start
+from services.searcher.core.search.warm import Known, Warmth
+from services.searcher.queries import known_at_start
 from shared.bus.responder import MAX_REPLY_BYTES
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.searcher.core.journal import replay
-from services.searcher.core.search import Search
+from services.searcher.core.journal.replay import replay
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.lives import RANDOM, begun
 from tests.unit.searcher.world import SEED, World, config, stored
 

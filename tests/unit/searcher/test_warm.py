@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from muster.config import ExperimentConfig
-from services.searcher.core.journal import fold, replay
+from services.searcher.core.experiment.objectives import Scores
+from services.searcher.core.journal.replay import fold, replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.objectives import Scores
-from services.searcher.core.search import Search
-from services.searcher.core.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
+from services.searcher.core.reducers.submissions import Submitted, on_submission
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
 from tests.unit.searcher.cases import MIXED
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
 
@@ -67,7 +68,7 @@ def test_a_warm_search_that_is_rebuilt_at_any_event_has_the_same_future(name: st
     worlds = World(chosen), World(chosen)
     for world, restarts in zip(worlds, (0.0, often), strict=True):
         chance = random.Random(5)
-        world.turn(lambda turn: turn.begin(warmth))
+        world.turn(lambda changes: on_submission(changes, Submitted(warmth)))
         run_search(
             world, loss, chaos=random.Random(3), max_step=16,
             between=lambda world, chance=chance, share=restarts: (  # type: ignore[misc]

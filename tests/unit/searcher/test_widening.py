@@ -2,11 +2,12 @@
 
 import pytest
 
-from services.searcher.core.journal import replay
+from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.moves import Moves
-from services.searcher.core.search import Search
-from services.searcher.core.widening import Idle, choose_limit
+from services.searcher.core.reducers.limits import widen
+from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
 
 RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent_trials": 2}
@@ -66,8 +67,8 @@ def test_every_method_makes_more_at_once_and_no_more_in_all(searcher: dict[str, 
 def test_a_widened_search_is_repeated_by_its_journal() -> None:
     world = World(config({**RANDOM, "widen_to": 6}))
     world.begin()
-    world.turn(lambda turn: turn.widen(Idle(3, 0)))
+    world.turn(lambda changes: widen(changes, Idle(3, 0)))
     assert len(world.trials) == 5
-    world.turn(lambda turn: turn.widen(Idle(0, 2)))
+    world.turn(lambda changes: widen(changes, Idle(0, 2)))
     assert replay(world.config, SEED, world.journal) is None
     assert [entry.kind for entry in world.journal] == ["started", "widened", "widened"]

@@ -12,16 +12,24 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
-from services.searcher.core.journal import Entry, fold
-from services.searcher.core.ledger import Holding
-from services.searcher.core.machines import TrialState
+from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
+from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.journal.entries import Entry
+from services.searcher.core.journal.replay import fold
 from services.searcher.core.methods.custom import Operation
-from services.searcher.core.objectives import Objectives
-from services.searcher.core.results import Result
-from services.searcher.core.search import Search
-from services.searcher.core.turn import Turn
+from services.searcher.core.reducers.changes import Changes, Decision
+from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.ending import choose_best, end_rest
+from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.programs import tell
+from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
+from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.submissions import Submitted, on_submission
+from services.searcher.core.reducers.validations import on_validation
+from services.searcher.core.search.search import Search
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
@@ -84,7 +92,7 @@ class World:
     trials: dict[int, Trial] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
-    events: list[tuple[int, Callable[[Turn], None]]] = field(default_factory=list)
+    events: list[tuple[int, Callable[[Changes], object]]] = field(default_factory=list)
     """What was told of trials, so that it can be told again."""
     most_open: int = 0
     now: datetime = NOW
@@ -94,23 +102,23 @@ class World:
         self.search = Search(self.config, SEED)
 
     def turn(
-        self, act: Callable[[Turn], None], number: int | None = None, named: Sequence[int] | None = None
+        self, act: Callable[[Changes], object], number: int | None = None, named: Sequence[int] | None = None
     ) -> Decision:
         """One transaction; `number` is the trial that it is about, `named` are those of what a program tells, None: commands have all."""
         before = self.trials
         about = named if number is None else [number]
         known = self.trials.values() if about is None else [self.trials[each] for each in about]
-        turn = Turn(self.config, self.experiment, known, self.search, self.now)
-        act(turn)
+        changes = Changes(self.config, self.experiment, known, self.search, self.now)
+        act(changes)
         if number is not None:
             self.events.append((number, act))
-        if turn.missing:
-            turn.go_on([self.trials[each] for each in turn.missing])
-        if turn.needs_bests:
-            turn.choose_best({n: trial.best for n, trial in before.items() if trial.best})
-        if turn.needs_rest:
-            turn.end_rest([trial for trial in self.trials.values() if not trial.is_final])
-        decision = turn.decide()
+        if changes.missing:
+            go_on(changes, [self.trials[each] for each in changes.missing])
+        if changes.needs_bests:
+            choose_best(changes, {n: trial.best for n, trial in before.items() if trial.best})
+        if changes.needs_rest:
+            end_rest(changes, [trial for trial in self.trials.values() if not trial.is_final])
+        decision = changes.decide()
         self.experiment = decision.experiment
         self.trials = before | decision.trials
         self.journal += decision.entries
@@ -120,12 +128,12 @@ class World:
         return decision
 
     def begin(self) -> Decision:
-        decision = self.turn(Turn.begin)
+        decision = self.turn(lambda changes: on_submission(changes, Submitted()))
         return self.tell(self.program) if self.program else decision
 
     def tell(self, operations: Sequence[Operation]) -> Decision:
         """Have the search's program say something, with none but the trials in hand that this names."""
-        return self.turn(lambda turn: turn.tell(operations), named=self.search.named_by(operations))
+        return self.turn(lambda changes: tell(changes, operations), named=self.search.named_by(operations))
 
     def restart(self) -> None:
         """Loses the search, and rebuilds it from its journal as the database gives it back."""
@@ -138,7 +146,7 @@ class World:
     def grant(self, number: int) -> Decision:
         run = self.trials[number].run + 1
         held = self.held(number)
-        return self.turn(lambda turn: turn.on_granted(number, run, held), number)
+        return self.turn(lambda changes: on_granted(changes, RunSlots(number, run, held)), number)
 
     def held(self, number: int, is_over: bool = False) -> Holding | None:
         """What a trial's run holds, or has held until now; None: nobody says."""
@@ -149,12 +157,12 @@ class World:
         run = max(trial.run, 1)
         count = trial.reported[1] + 1 if trial.reported[0] == run else 1
         found = Result(number, run, count, step, {"loss": loss, **values})
-        return self.turn(lambda turn: turn.on_validation(found), number)
+        return self.turn(lambda changes: on_validation(changes, found), number)
 
     def save(self, number: int, step: int) -> Decision:
         """A checkpoint of it is stored; that is counted once, which the inbox sees to."""
         found = Checkpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
-        decision = self.turn(lambda turn: turn.on_checkpoint(number, found), number)
+        decision = self.turn(lambda changes: on_checkpoint(changes, CheckpointNews(number, found)), number)
         self.events.pop()
         return decision
 
@@ -168,7 +176,8 @@ class World:
         ended = Ended(self.trials[number].run, None, None)
         held = self.held(number, is_over=True)
         return self.turn(
-            lambda turn: turn.on_run_ended(number, ended, is_requeued=True, holding=held), number
+            lambda changes: on_run_ended(changes, RunEnd(number, ended, is_requeued=True, holding=held)),
+            number,
         )
 
     def close(self, number: int, outcome: Outcome, checkpoints: int = 0) -> Decision:
@@ -177,10 +186,13 @@ class World:
         announced = trial.reported[1] if trial.reported[0] == run else 0
         held, closed = self.held(number, is_over=True), Closed(outcome, run, None, self.now)
 
-        def act(turn: Turn) -> None:
+        def act(changes: Changes) -> None:
             if run:
-                turn.on_run_ended(number, Ended(run, announced, checkpoints), is_requeued=False, holding=held)
-            turn.on_closed(number, trial.request, closed)
+                on_run_ended(
+                    changes,
+                    RunEnd(number, Ended(run, announced, checkpoints), is_requeued=False, holding=held),
+                )
+            on_closed(changes, RequestEnd(number, trial.request, closed))
 
         return self.turn(act, number)
 

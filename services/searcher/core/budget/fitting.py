@@ -1,0 +1,74 @@
+"""How many trials of a search by halving a budget bears, chosen before the first one begins."""
+
+from dataclasses import dataclass
+from math import inf
+
+from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig
+from muster.config.searchers import MAX_RUNGS
+from services.searcher.core.budget.ledger import HOUR_MS
+from services.searcher.core.budget.limits import Limit, Limits
+from services.searcher.core.methods.halving import BracketSize, plan_brackets, planned_stops, rung_targets
+
+Halving = AdaptiveAsha | AsyncHalving
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The config with so many trials as fit; `limit`: because of which they are fewer than it says."""
+
+    config: ExperimentConfig
+    limit: Limit | None = None
+
+
+def fit(config: ExperimentConfig, limits: Limits, price: float, now_ms: int) -> Fitted:
+    """Choose the most trials that the budget bears on average, at least one.
+
+    Brackets follow from their number: fewer trials have fewer and shallower ones. As it is where `trial_s` is not known, and for searchers
+    whose trials end alike: these are begun one by one as long as the budget bears another.
+    """
+    searcher, budget = config.searcher, config.budget
+    if not isinstance(searcher, Halving) or budget is None or budget.trial_s is None:
+        return Fitted(config)
+    trial_ms = budget.trial_s * 1000
+    by_limit = _most_trials(
+        limits, price, now_ms, trial_ms, config.slots_held, searcher.max_concurrent_trials
+    )
+    limit = min(by_limit, key=lambda one: by_limit[one], default=None)
+    most = by_limit[limit] if limit else inf
+
+    # No trial is worth less than its first rung. More trials are not always worth more: they may have deeper brackets.
+    rungs = searcher.num_rungs if isinstance(searcher, AsyncHalving) else MAX_RUNGS
+    first = rung_targets(searcher.max_time, searcher.divisor, rungs)[0] / searcher.max_time
+    numbers = range(int(min(searcher.max_trials, most / first)), 1, -1)
+    fitting = next((one for one in numbers if _units(searcher, one) <= most * searcher.max_time), 1)
+    if fitting == searcher.max_trials:
+        return Fitted(config)
+    fitted = searcher.model_copy(update={"max_trials": fitting})
+    return Fitted(config.model_copy(update={"searcher": fitted}), limit)
+
+
+def _most_trials(
+    limits: Limits, price: float, now_ms: int, trial_ms: float, slots: float, concurrent: int
+) -> dict[Limit, float]:
+    """How many trials that are trained to their end each limit bears."""
+    found: dict[Limit, float] = {}
+    hours = trial_ms * slots / HOUR_MS
+    if limits.slot_hours is not None and hours:
+        found["slot_hours"] = limits.slot_hours / hours
+    if limits.cost is not None and hours * price:
+        found["cost"] = limits.cost / (hours * price)
+    if limits.deadline_ms is not None and concurrent:
+        found["deadline"] = (limits.deadline_ms - now_ms) / trial_ms * concurrent
+    return found
+
+
+def _units(searcher: Halving, trials: int) -> float:
+    """How long so many trials are trained in all, if every rung keeps its part."""
+    fewer = searcher.model_copy(update={"max_trials": trials})
+    brackets = (
+        plan_brackets(fewer)
+        if isinstance(fewer, AdaptiveAsha)
+        else (BracketSize(fewer.num_rungs, trials, trials),)
+    )
+    stops = planned_stops(brackets, searcher.max_time, searcher.divisor)
+    return float(sum(time * count for time, count in stops.items()))

@@ -1,0 +1,116 @@
+"""What trials of a search will probably take: by what those have taken that have come furthest, and how many go on at each rung.
+
+A trial that has reached time t and is decided next at r takes, if one in d goes on at each rung (rungs lie d times further each), on average
+    (r - t) + (r·d - r)/d + (r·d² - r·d)/d² + …      up to `max_time`
+units more, and a unit what it has cost the trials of this search on average. Where trials have no time (`random`, `grid`), one takes what those that
+have ended took on average.
+"""
+
+import math
+from dataclasses import dataclass
+
+from muster.config import ExperimentConfig, Timed
+from services.searcher.core.budget.ledger import NOTHING, Used
+
+
+@dataclass(slots=True)
+class Course:
+    """How far a trial has come: the time of its last decision, what it had used then (None: nobody counted), and the time of its next one.
+
+    While it pauses, there is none: None.
+    """
+
+    decide_at: float | None
+    reached: float = 0.0
+    used: Used | None = NOTHING
+
+
+class Forecast:
+    """An index of what trials took; `None` says that nothing is known yet."""
+
+    def __init__(self, config: ExperimentConfig) -> None:
+        searcher = config.searcher
+        self._max_time = float(searcher.max_time) if isinstance(searcher, Timed) else None
+        self._divisor = float(getattr(searcher, "divisor", 1.0))
+        self._time = 0.0
+        self._used = NOTHING
+        self._told = _told(config)
+
+    @property
+    def whole(self) -> Used | None:
+        """What a trial takes that is trained to its end."""
+        if self._time <= 0:
+            return self._told
+        return _times(self._used, (self._max_time or 1.0) / self._time)
+
+    def on_reached(self, course: Course, time: float, used: Used | None) -> None:
+        """Take in that a trial has come from its last decision to this one, having used so much; None: nobody counts."""
+        if self._max_time is None or time <= course.reached:
+            return
+        if used is not None and course.used is not None:
+            self._time += time - course.reached
+            self._used += _times(course.used, -1.0) + used
+        course.reached, course.used = time, used
+
+    def on_finished(self, used: Used) -> None:
+        """Take in what a trial took that has ended by itself, where trials have no time."""
+        if self._max_time is None:
+            self._time += 1.0
+            self._used += used
+
+    def ahead(self, course: Course, used: Used = NOTHING) -> Used | None:
+        """What a trial that has used so much takes from now on, on average: one that goes on, or that is yet to be made."""
+        return self._left(self._units(course), course, used)
+
+    def next(self, course: Course, used: Used = NOTHING) -> Used | None:
+        """What it takes until its next decision."""
+        if course.decide_at is None:
+            return self.ahead(course, used)
+        return self._left(course.decide_at - course.reached, course, used)
+
+    def paused(self, reached: float) -> Used | None:
+        """What a trial takes that pauses there, by its chance to go on."""
+        if self._max_time is None or reached >= self._max_time:
+            return None
+        ahead = self.ahead(Course(self._rung_after(reached), reached))
+        return None if ahead is None else _times(ahead, 1.0 / self._divisor)
+
+    def _left(self, units: float, course: Course, used: Used) -> Used | None:
+        whole = self.whole
+        if whole is None:
+            return None
+        due = _times(whole, units / (self._max_time or 1.0))
+        since = NOTHING if course.used is None else used + _times(course.used, -1.0)
+        return Used(
+            max(0.0, due.wall_ms - since.wall_ms),
+            max(0.0, due.slot_ms - since.slot_ms),
+            max(0.0, due.cost - since.cost),
+        )
+
+    def _units(self, course: Course) -> float:
+        if self._max_time is None:
+            return 1.0
+        if course.decide_at is None or self._divisor <= 1:
+            return max(0.0, self._max_time - course.reached)
+        at, units = course.decide_at, max(0.0, course.decide_at - course.reached)
+        chance = 1.0 / self._divisor
+        while at < self._max_time:
+            further = self._rung_after(at)
+            units += (further - at) * chance
+            at, chance = further, chance / self._divisor
+        return units
+
+    def _rung_after(self, time: float) -> float:
+        return min(max(time * self._divisor, time + 1), self._max_time or math.inf)
+
+
+def _told(config: ExperimentConfig) -> Used | None:
+    budget = config.budget
+    if budget is None or budget.trial_s is None:
+        return None
+    wall_ms = budget.trial_s * 1000
+    return Used(wall_ms, wall_ms * config.slots_held)
+
+
+def _times(used: Used, factor: float) -> Used:
+    return Used(used.wall_ms * factor, used.slot_ms * factor, used.cost * factor)

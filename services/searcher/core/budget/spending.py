@@ -1,0 +1,251 @@
+"""A search within its budget: whether it bears another trial, when its trials must be stopped, and by which limit.
+
+Time is the journal's (milliseconds since 1970), so that a replay decides alike. Until a trial has told what one takes, each is reckoned at a
+sixteenth of the budget. From then on by `forecast`: a trial is begun if what is left bears, on average, all that the open ones still take, and the new
+one to its end; before a deadline, if it could be trained to its end. At the limit trials are asked to stop early enough to save; what runs
+still a moment before it is ended.
+"""
+
+from dataclasses import replace
+
+from muster.config import ExperimentConfig
+from services.searcher.core.budget.forecast import Course, Forecast
+from services.searcher.core.budget.ledger import HOUR_MS, Holding, Ledger, Opening, Prices, Used
+from services.searcher.core.budget.limits import Limit, Limits
+from services.searcher.core.budget.notice import Notice, to_end, to_stop
+from services.searcher.core.editing import Edit
+from shared.ids import PoolName
+
+UNKNOWN_SHARE = 16
+"""Until it is known what a trial takes, it is reckoned at this part of the budget."""
+
+
+class Spending:
+    """What a search has used, and may use still; an index that the journal's events advance.
+
+    Without a budget nothing is counted, until the search is given one.
+    """
+
+    rules = 2
+    """Those that the search was begun under; a state that was saved before they were kept has none of its own."""
+
+    def __init__(self, config: ExperimentConfig) -> None:
+        self.is_counting = config.budget is not None
+        self.limits = Limits()
+        self.now_ms = 0
+        self._config = config
+        self._ledger = Ledger()
+        self._forecast = Forecast(config)
+        self._open: dict[int, Course] = {}
+        self._paused: dict[int, Course] = {}
+        self._rungs: dict[float, int] = {}
+        self._reached: dict[int, float] = {}
+        self._firsts: dict[int, float | None] = {}
+        self._asked_ms: dict[int, int] = {}
+        self._slowest_ms = 0.0
+        self._began_ms = 0
+        self._price = 0.0
+
+    def begin(self, limits: Limits, price: float) -> None:
+        """From now on; `price`: of a slot for an hour, until one is granted."""
+        self.limits, self._began_ms, self._price = limits, self.now_ms, price
+
+    def open(self, opening: Opening) -> None:
+        """Count from now on, in a search that was begun without a budget."""
+        self.is_counting, self.now_ms = True, opening.now_ms
+        self._began_ms, self._price = opening.now_ms, opening.price
+        self._ledger = Ledger(opening.past, opening.accounts)
+
+    def edited(self, edit: Edit, opening: Opening | None = None) -> Limits:
+        """Return the limits after a change; `opening` where nothing was counted. Raises Rejected where one is passed already."""
+        limits = self.limits.edited(edit)
+        if edit.is_of_budget:
+            used, now_ms = (self.used, self.now_ms) if opening is None else (opening.used, opening.now_ms)
+            limits.check(used, now_ms)
+        return limits
+
+    @property
+    def used(self) -> Used:
+        """What its runs have used by now."""
+        return self._ledger.used(self.now_ms)
+
+    # --- what happens
+
+    def tell_time(self, now_ms: int) -> None:
+        """It is at least so late."""
+        self.now_ms = max(self.now_ms, now_ms)
+
+    def is_news(self, trial: int, run: int, holding: Holding) -> bool:
+        return self._ledger.is_news(trial, run, holding)
+
+    def on_holding(self, trial: int, run: int, holding: Holding) -> None:
+        """Take in what a run holds now, or has held."""
+        self._ledger.take(trial, run, holding)
+        self._price = holding.price
+        asked_ms = self._asked_ms.pop(trial, None) if holding.until_ms is not None else None
+        if asked_ms is not None and holding.until_ms is not None:
+            self._slowest_ms = max(self._slowest_ms, holding.until_ms - asked_ms)
+
+    def misprized(self, prices: Prices) -> list[PoolName]:
+        """Return the pools in which its runs hold slots at another price."""
+        return self._ledger.misprized(prices)
+
+    def on_price(self, pool: PoolName, price: float) -> None:
+        """Count what runs hold in a pool at this price from now on."""
+        self._ledger.price(pool, price, self.now_ms)
+        self._price = price
+
+    def on_created(self, trial: int, branch: int, decide_at: float | None, source: int | None = None) -> None:
+        """Take in a new trial; `source`: the one from whose newest checkpoint it goes on."""
+        self._open[trial] = Course(decide_at, self._reached.get(source or 0, 0.0))
+        self._firsts[branch] = decide_at
+
+    def on_ruled(self, trial: int, time: float, decide_at: float | None, is_leaving: bool) -> None:
+        """Take in a decision; one that is to stop or pause gives its slots back when it has saved."""
+        course = self._open.get(trial)
+        if course is None:
+            return
+        self._forecast.on_reached(
+            course, time, self._ledger.of(trial, self.now_ms) if self.is_counting else None
+        )
+        self._reached[trial] = course.reached
+        course.decide_at = decide_at
+        if is_leaving and self.is_counting:
+            self._asked_ms.setdefault(trial, self.now_ms)
+
+    def on_parked(self, trial: int) -> None:
+        """Take in that a trial which was to pause has left its place."""
+        course = self._paused[trial] = self._open.pop(trial)
+        self._rungs[course.reached] = self._rungs.get(course.reached, 0) + 1
+
+    def on_going_on(self, trial: int, decide_at: float | None) -> None:
+        """Take in that a paused trial is trained on."""
+        course = self._open[trial] = self._paused.pop(trial)
+        self._rungs[course.reached] -= 1
+        course.decide_at = decide_at
+
+    def on_ended(self, trial: int, is_finished: bool) -> None:
+        """Take in the end of a trial; only one that `is_finished` tells what others will take."""
+        self._open.pop(trial, None)
+        if (course := self._paused.pop(trial, None)) is not None:
+            self._rungs[course.reached] -= 1
+        if is_finished and self.is_counting:
+            self._forecast.on_finished(self._ledger.of(trial, self.now_ms))
+
+    # --- what it bears
+
+    def bears_start(self, branch: int, source: int | None = None) -> bool:
+        """Whether another trial of this branch may be begun; `source`: from whose newest checkpoint it goes on."""
+        reached = self._reached.get(source or 0, 0.0)
+        ahead = self._forecast.ahead(Course(None if reached else self._firsts.get(branch), reached))
+        if ahead is None:
+            return not self.is_too_late and self._share() + self._committed() <= self._left()
+        is_in_time = self._ends_before(ahead.wall_ms) if reached else not self.is_too_late
+        return is_in_time and ahead.slot_ms + self._committed() <= self._left()
+
+    def bears_going_on(self, trial: int, decide_at: float | None) -> bool:
+        """Whether a paused trial may be trained to its next decision."""
+        course = self._paused[trial]
+        used = self._ledger.of(trial, self.now_ms)
+        ahead = self._forecast.next(replace(course, decide_at=decide_at), used)
+        if ahead is None:
+            return True
+        is_in_time = self._ends_before(ahead.wall_ms)
+        return is_in_time and ahead.slot_ms + self._committed(to_next=True) <= self._left()
+
+    @property
+    def is_too_late(self) -> bool:
+        """Whether no trial that begins now could be trained to its end before the deadline."""
+        whole = self._forecast.whole
+        if whole is None:
+            deadline_ms = self.limits.deadline_ms or 0
+            return not self._ends_before((deadline_ms - self._began_ms) / UNKNOWN_SHARE)
+        return not self._ends_before(whole.wall_ms)
+
+    @property
+    def tightest(self) -> Limit:
+        """The limit that bears the least."""
+        if self.is_too_late:
+            return "deadline"
+        by_limit = self._left_by()
+        return min(by_limit, key=lambda limit: by_limit[limit], default="deadline")
+
+    # --- when it must end
+
+    def due_ms(self, is_stopping: bool) -> int | None:
+        """When trials must be asked to stop, or ended if they are stopping; None: not as things are."""
+        times = self._due(is_stopping)
+        return min(times.values(), default=None)
+
+    def reached(self, is_stopping: bool = False) -> Limit | None:
+        """The limit because of which that is due by now."""
+        times = self._due(is_stopping)
+        passed = [limit for limit in times if times[limit] <= self.now_ms]
+        return min(passed, key=lambda limit: times[limit], default=None)
+
+    def _due(self, is_stopping: bool) -> dict[Limit, int]:
+        found: dict[Limit, int] = {}
+        limits, used = self.limits, self.used
+        notice = to_end(self.rules) if is_stopping else self._to_stop
+        rates: dict[Limit, tuple[float | None, float, float]] = {
+            "slot_hours": (limits.slot_hours, used.slot_ms / HOUR_MS, self._ledger.slots / HOUR_MS),
+            "cost": (limits.cost, used.cost, self._ledger.cost_per_ms),
+        }
+        for limit, (all_of_it, spent, rate) in rates.items():
+            if all_of_it is None or (rate <= 0 and spent < all_of_it):
+                continue
+            left = all_of_it - notice.of(all_of_it, rate) - spent
+            found[limit] = self.now_ms + max(0, int(left / rate) if rate else 0)
+        if limits.deadline_ms is not None:
+            span_ms = max(0, limits.deadline_ms - self._began_ms)
+            found["deadline"] = limits.deadline_ms - round(notice.of(span_ms))
+        return found
+
+    # --- reckoning
+
+    @property
+    def _to_stop(self) -> Notice:
+        return to_stop(self._slowest_ms, self._config.preemption_timeout * 1000, self.rules)
+
+    def _ends_before(self, wall_ms: float) -> bool:
+        deadline_ms = self.limits.deadline_ms
+        if deadline_ms is None:
+            return True
+        return self.now_ms + wall_ms <= self._due(is_stopping=False)["deadline"]
+
+    def _left_by(self) -> dict[Limit, float]:
+        """Slot-milliseconds that each limit leaves, less what stopping takes."""
+        used, notice, slots = self.used, self._to_stop, self._ledger.slots
+        spent = {"slot_hours": used.slot_ms, "cost": used.cost / (self._price or 1.0) * HOUR_MS}
+        return {
+            limit: whole - spent[limit] - notice.of(whole, slots) for limit, whole in self._whole_by().items()
+        }
+
+    def _left(self) -> float:
+        return min(self._left_by().values(), default=float("inf"))
+
+    def _share(self) -> float:
+        """Slot-milliseconds of a trial of which nothing is known."""
+        return min(self._whole_by().values(), default=0.0) / UNKNOWN_SHARE
+
+    def _whole_by(self) -> dict[Limit, float]:
+        """All slot-milliseconds that each limit gives, at the present price."""
+        limits, found = self.limits, dict[Limit, float]()
+        if limits.slot_hours is not None:
+            found["slot_hours"] = limits.slot_hours * HOUR_MS
+        if limits.cost is not None and self._price > 0:
+            found["cost"] = limits.cost / self._price * HOUR_MS
+        return found
+
+    def _committed(self, to_next: bool = False) -> float:
+        """Slot-milliseconds that trials take that are there already: the open ones, and by their chances those that pause."""
+        total, share = 0.0, self._share()
+        for trial, course in self._open.items():
+            used = self._ledger.of(trial, self.now_ms)
+            ahead = self._forecast.next(course, used) if to_next else self._forecast.ahead(course, used)
+            total += max(0.0, share - used.slot_ms) if ahead is None else ahead.slot_ms
+        return total if to_next else total + self._promised()
+
+    def _promised(self) -> float:
+        paused = ((count, self._forecast.paused(reached)) for reached, count in self._rungs.items() if count)
+        return sum(count * ahead.slot_ms for count, ahead in paused if ahead is not None)

@@ -1,0 +1,105 @@
+"""How trials and searches end: the rules from a request's outcome to a state, and from trials to the experiment."""
+
+from dataclasses import dataclass
+
+from muster.config import ExperimentConfig, Single
+from services.searcher.core.experiment.entities import Closed, Experiment, Mark, Outcome, Trial
+from services.searcher.core.experiment.objectives import is_finite
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
+from services.searcher.core.methods.port import Ending
+
+_HOW_TO_REPORT = (
+    "report it with `trial.validate` of `muster.trial()`: what a script gives to Determined's own library is not recorded"
+    " (docs/determined.md)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a search, with its reason where there is one to tell."""
+
+    trigger: ExperimentTrigger
+    reason: str | None = None
+
+
+def ending_of(trial: Trial, outcome: Outcome) -> Ending:
+    """Return what a closed request means to the search method; it knows already of a trial that the search ended."""
+    match outcome:
+        case "completed" | "stopped":
+            return Ending.FINISHED
+        case "failed" | "rejected":
+            return Ending.FAILED
+        case "cancelled" | "killed" | "parked":
+            return Ending.CANCELLED
+        case "invalid":
+            return Ending.FINISHED if trial.is_stopped else Ending.INVALID
+
+
+def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
+    """Return the trigger of the trial's final state.
+
+    A trial that the search ended is `stopped`, or `completed` when it had its whole time, however its
+    processes went down. One that failed while it was being cancelled counts as cancelled.
+    """
+    if trial.is_stopped:
+        return TrialTrigger.COMPLETED if trial.is_at_top else TrialTrigger.STOPPED
+    match closed.outcome:
+        case "completed":
+            return TrialTrigger.COMPLETED
+        case "stopped":
+            return TrialTrigger.STOPPED
+        case "parked" if trial.wanted is Wanted.STOP:
+            return TrialTrigger.STOPPED
+        case "cancelled" | "killed" | "parked":
+            return TrialTrigger.CANCELLED
+        case "failed":
+            is_told = trial.wanted in (Wanted.CANCEL, Wanted.KILL)
+            return TrialTrigger.CANCELLED if is_told else TrialTrigger.FAILED
+        case "rejected":
+            return TrialTrigger.FAILED
+        case "invalid":
+            return TrialTrigger.INVALID
+
+
+def result_of(trial: Trial) -> Mark | None:
+    """Return what a final trial came to: its best, or where it never kept to the limits its latest; None where it failed."""
+    if trial.state not in (TrialState.COMPLETED, TrialState.STOPPED):
+        return None
+    result = trial.best or trial.latest
+    return result if result and is_finite(result) else None
+
+
+def end_of_search(
+    config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
+) -> End:
+    """Return how a search ends that has no trial left, none of whose ends was decided from outside.
+
+    One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search in which nothing ever
+    reported its metrics, or kept to the limits, is an error too: there is nothing to choose from. `gave_up`: why it made fewer
+    trials than planned.
+    """
+    counts = experiment.counts
+    if counts.completed + counts.stopped:
+        if experiment.best is not None:
+            return End(ExperimentTrigger.COMPLETE, gave_up)
+        reason = _nothing_to_choose(config)
+        is_search = not isinstance(config.searcher, Single)
+        return End(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
+    why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
+    if gave_up is not None:
+        return End(ExperimentTrigger.FAIL, f"{gave_up}{why}")
+    if counts.error:
+        return End(ExperimentTrigger.FAIL, f"every trial failed{why}")
+    if counts.invalid:
+        return End(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
+    return End(ExperimentTrigger.CANCEL)
+
+
+def _nothing_to_choose(config: ExperimentConfig) -> str:
+    searcher = config.searcher
+    names = " and ".join(f"'{metric.name}'" for metric in searcher.aims)
+    if searcher.limits:
+        return f"no trial ever reported {names} within searcher.limits: {', '.join(searcher.limits)}"
+    key = "searcher.metrics" if searcher.metrics else "searcher.metric"
+    numbers = "as finite numbers" if len(searcher.aims) > 1 else "as a finite number"
+    return f"no trial ever reported {key} {names} {numbers}; {_HOW_TO_REPORT}"

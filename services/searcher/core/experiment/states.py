@@ -1,0 +1,149 @@
+"""The lives of an experiment and of a trial, as tables; and `Wanted`, which the wire, the scheduler and the tables spell alike."""
+
+from enum import StrEnum
+
+from shared.machine import Machine
+from shared.messages.specs import Wanted
+
+__all__ = [
+    "EXPERIMENT",
+    "GOING",
+    "TRIAL",
+    "ExperimentState",
+    "ExperimentTrigger",
+    "TrialState",
+    "TrialTrigger",
+    "Wanted",
+]
+
+
+class ExperimentState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+
+
+class ExperimentTrigger(StrEnum):
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    """Its end is decided; trials are still open."""
+    COMPLETE = "complete"
+    FAIL = "fail"
+    CANCEL = "cancel"
+    REJECT = "reject"
+
+
+_E, _T = ExperimentState, ExperimentTrigger
+
+EXPERIMENT = Machine(
+    name="experiment",
+    initial=_E.ACTIVE,
+    table={
+        (_E.ACTIVE, _T.PAUSE): _E.PAUSED,
+        (_E.PAUSED, _T.RESUME): _E.ACTIVE,
+        (_E.ACTIVE, _T.STOP): _E.STOPPING,
+        (_E.PAUSED, _T.STOP): _E.STOPPING,
+        **{
+            (state, trigger): after
+            for state in (_E.ACTIVE, _E.PAUSED, _E.STOPPING)
+            for trigger, after in {
+                _T.COMPLETE: _E.COMPLETED,
+                _T.FAIL: _E.ERROR,
+                _T.CANCEL: _E.CANCELLED,
+                _T.REJECT: _E.REJECTED,
+            }.items()
+        },
+    },
+    ignored={(_E.PAUSED, _T.PAUSE), (_E.ACTIVE, _T.RESUME), (_E.STOPPING, _T.STOP)},
+    final={_E.COMPLETED, _E.ERROR, _E.CANCELLED, _E.REJECTED},
+)
+
+
+GOING = (_E.ACTIVE, _E.PAUSED)
+"""The states in which a search may still make trials."""
+
+
+class TrialState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    """Told to end."""
+    FINISHING = "finishing"
+    """Its request is closed, and what its last run announced has not all arrived."""
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    INVALID = "invalid"
+    """Its script calls its hyperparameters invalid; another was made in its stead."""
+
+
+class TrialTrigger(StrEnum):
+    GRANTED = "granted"
+    REQUEUED = "requeued"
+    PARKED = "parked"
+    WANTED = "wanted"
+    """Wanted again after it was parked."""
+    TOLD = "told"
+    """Told to stop."""
+    CLOSED = "closed"
+    """Its request is closed for good."""
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INVALID = "invalid"
+
+
+_S, _R = TrialState, TrialTrigger
+_LIVE = (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING, _S.FINISHING)
+
+TRIAL = Machine(
+    name="trial",
+    initial=_S.QUEUED,
+    table={
+        (_S.QUEUED, _R.GRANTED): _S.RUNNING,
+        (_S.RUNNING, _R.REQUEUED): _S.QUEUED,
+        (_S.QUEUED, _R.PARKED): _S.PARKED,
+        (_S.RUNNING, _R.PARKED): _S.PARKED,
+        (_S.PARKED, _R.WANTED): _S.QUEUED,
+        (_S.RUNNING, _R.WANTED): _S.QUEUED,
+        (_S.QUEUED, _R.TOLD): _S.STOPPING,
+        (_S.RUNNING, _R.TOLD): _S.STOPPING,
+        (_S.PARKED, _R.TOLD): _S.STOPPING,
+        **{(state, _R.CLOSED): _S.FINISHING for state in (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING)},
+        **{
+            (state, trigger): after
+            for state in _LIVE
+            for trigger, after in {
+                _R.COMPLETED: _S.COMPLETED,
+                _R.STOPPED: _S.STOPPED,
+                _R.FAILED: _S.ERROR,
+                _R.CANCELLED: _S.CANCELLED,
+                _R.INVALID: _S.INVALID,
+            }.items()
+        },
+    },
+    ignored={
+        # Grants and ends of runs may overtake each other and the searcher's own wishes.
+        (_S.RUNNING, _R.GRANTED),
+        (_S.PARKED, _R.GRANTED),
+        (_S.STOPPING, _R.GRANTED),
+        (_S.QUEUED, _R.REQUEUED),
+        (_S.PARKED, _R.REQUEUED),
+        (_S.STOPPING, _R.REQUEUED),
+        (_S.STOPPING, _R.TOLD),
+        (_S.STOPPING, _R.PARKED),
+        (_S.FINISHING, _R.GRANTED),
+        (_S.FINISHING, _R.REQUEUED),
+        (_S.PARKED, _R.PARKED),
+        (_S.QUEUED, _R.WANTED),
+    },
+    final={_S.COMPLETED, _S.STOPPED, _S.ERROR, _S.CANCELLED, _S.INVALID},
+)

@@ -1,0 +1,137 @@
+"""Between what a search hears and decides, and the facts of its journal's entries."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from pydantic import JsonValue
+
+from services.searcher.core.budget.ledger import Account, Holding, Opening, Used
+from services.searcher.core.budget.limits import Limits
+from services.searcher.core.experiment.objectives import Scores
+from services.searcher.core.journal.entries import Facts
+from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.methods.port import Ruling
+from services.searcher.core.samplers import Suggestion
+from services.searcher.core.search.moves import Moves, Told
+from shared.errors import Broken
+
+_HOLDING = tuple(field.name for field in fields(Holding))
+
+
+def write_moves(moves: Moves) -> Facts:
+    """What fills free places."""
+    created: list[JsonValue] = [
+        {
+            "trial": each.number,
+            **({"key": each.key} if each.key is not None else {}),
+            "hyperparameters": each.point,
+            "seed": each.seed,
+            "decide_at": each.decide_at,
+            **({"memo": each.memo} if each.memo else {}),
+            **({"source": each.source} if each.source else {}),
+        }
+        for each in moves.created
+    ]
+    going_on: list[JsonValue] = [
+        {"trial": each.trial, "decide_at": each.decide_at} for each in moves.going_on
+    ]
+    closed: Facts = {"closed": moves.closed} if moves.closed else {}
+    return {"created": created, **({"going_on": going_on} if going_on else {}), **closed}
+
+
+def write_told(told: Told) -> Facts:
+    """Only what there is: most tells are short."""
+    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
+    found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
+    return {**write_moves(told.moves), **{key: value for key, value in found.items() if value}}
+
+
+def write_operation(operation: Operation) -> Facts:
+    """One thing that a program told."""
+    return {name: value for name, value in asdict(operation).items() if value is not None and value != ""}
+
+
+def read_operations(facts: Facts) -> list[Operation]:
+    """What a program told."""
+    written: Any = facts["operations"]
+    return [Operation(**{**each, "verb": Verb(each["verb"])}) for each in written]
+
+
+def read_suggestions(facts: Facts) -> dict[int, Suggestion]:
+    """The points of the trials that were made."""
+    created: Any = facts.get("created", ())
+    return {each["trial"]: Suggestion(each["hyperparameters"], each.get("memo", {})) for each in created}
+
+
+def read_result(facts: Facts) -> Scores | None:
+    """What a trial came to."""
+    others: Any = facts.get("others", {})
+    return None if facts["value"] is None else Scores(read_number(facts, "value"), others)
+
+
+def read_opening(facts: Facts) -> tuple[Limits | None, float]:
+    """The limits of a budget, and the price of a slot, as they were at the beginning."""
+    limits: Any = facts.get("limits")
+    return (Limits(**limits), read_number(facts, "price")) if limits else (None, 0.0)
+
+
+def write_opening(opening: Opening) -> Facts:
+    """What was known where a search that ran was counted from then on."""
+    return {
+        "now_ms": opening.now_ms,
+        "price": opening.price,
+        "past": asdict(opening.past),
+        "accounts": {str(trial): write_account(account) for trial, account in opening.accounts.items()},
+    }
+
+
+def read_known(facts: Facts) -> Opening | None:
+    """What was known where a search was given its first budget."""
+    known: Any = facts.get("opening")
+    if known is None:
+        return None
+    accounts = {int(trial): read_account(account) for trial, account in known["accounts"].items()}
+    return Opening(known["now_ms"], known["price"], Used(**known["past"]), accounts)
+
+
+def write_account(account: Account) -> Facts:
+    """What the runs of a trial have used, and hold; by hand, since it is written with every change of a trial."""
+    held, past = account.held, account.past
+    holding: Facts | None = None
+    if held is not None:
+        holding = {name: getattr(held, name) for name in _HOLDING}
+    used: Facts = {"wall_ms": past.wall_ms, "slot_ms": past.slot_ms, "cost": past.cost}
+    return {"run": account.run, "held": holding, "past": used}
+
+
+def read_account(facts: Any) -> Account:
+    """What the runs of a trial have used, and hold."""
+    held = None if facts["held"] is None else read_holding(facts["held"])
+    return Account(facts["run"], held, Used(**facts["past"]))
+
+
+def read_holding(facts: Any) -> Holding:
+    """What a run holds, or has held; older journals do not say of which pool."""
+    return Holding(**{name: facts[name] for name in _HOLDING if name in facts})
+
+
+def write_ruling(ruling: Ruling) -> Facts:
+    """The answer to a result."""
+    ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
+    return {**ruled, "pause": True} if ruling.pause else ruled
+
+
+def read_whole(facts: Facts, key: str) -> int:
+    """A whole number. Raises Broken where it is none."""
+    value = facts[key]
+    if not isinstance(value, int):
+        raise Broken(f"the journal's '{key}' is no whole number")
+    return value
+
+
+def read_number(facts: Facts, key: str) -> float:
+    """A number. Raises Broken where it is none."""
+    value = facts[key]
+    if not isinstance(value, int | float):
+        raise Broken(f"the journal's '{key}' is no number")
+    return float(value)

@@ -1,0 +1,117 @@
+"""Writes a search's journal: of each step the facts that the search was told, and the decision. `replay.py` reads it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Literal
+
+from pydantic import JsonValue
+
+from services.searcher.core.budget.ledger import Holding, Opening
+from services.searcher.core.budget.limits import Limit, Limits
+from services.searcher.core.editing import Edit
+from services.searcher.core.experiment.objectives import Scored
+from services.searcher.core.experiment.results import Reading, Result
+from services.searcher.core.journal.entries import Entry, Facts, Kind
+from services.searcher.core.journal.facts import (
+    write_moves,
+    write_opening,
+    write_operation,
+    write_ruling,
+    write_told,
+)
+from services.searcher.core.methods.custom import Operation
+from services.searcher.core.methods.port import RULES, Ending, Ruling
+from services.searcher.core.search.moves import Moves, Told
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.warm import Warmth
+from shared.ids import PoolName
+
+
+class Journal:
+    """Writes down each step of a search, after the search has taken it; `entries` holds what is to be appended.
+
+    What a search with a budget decides depends on the time: its entries have it, in milliseconds since 1970.
+    """
+
+    def __init__(self, search: Search, position: int) -> None:
+        self.position = position
+        self.entries: list[Entry] = []
+        self._search = search
+
+    def warmed(self, part: Warmth) -> None:
+        self._append("warmed", part.written())
+
+    def started(self, limits: Limits | None, price: float, moves: Moves) -> None:
+        budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
+        self._append("started", {"rules": RULES, **budget, **write_moves(moves)})
+
+    def judged(self, result: Result, reading: Reading, ruling: Ruling) -> None:
+        event: Facts = {
+            "trial": result.trial,
+            **self._named(result.trial),
+            "run": result.run,
+            "validation": result.number,
+            "value": reading.value if math.isfinite(reading.value) else None,
+            "time": reading.time,
+        }
+        if self._search.is_driven and reading.others:
+            event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
+        self._append("judged", {**event, **write_ruling(ruling)})
+
+    def parked(self, trial: int, moves: Moves) -> None:
+        self._append("parked", {"trial": trial, **write_moves(moves)})
+
+    def ended(self, trial: int, ending: Ending, moves: Moves) -> None:
+        self._append("ended", {"trial": trial, "ending": ending.value, **write_moves(moves)})
+
+    def observed(self, trial: int, result: Scored | None, state: str, reason: str | None) -> None:
+        others: Facts = {"others": dict(result.others)} if result and result.others else {}
+        ended: Facts = {"state": state, "reason": reason} if self._search.is_driven else {}
+        value = result.value if result else None
+        self._append("observed", {"trial": trial, "value": value, **others, **self._named(trial), **ended})
+
+    def stored(self, trial: int) -> None:
+        self._append("stored", {"trial": trial})
+
+    def widened(self, limit: int, moves: Moves) -> None:
+        self._append("widened", {"limit": limit, **write_moves(moves)})
+
+    def edited(self, edit: Edit, opening: Opening | None, moves: Moves) -> None:
+        """`opening`: where the search is given its first budget."""
+        changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
+        known: Facts = {} if opening is None else {"opening": write_opening(opening)}
+        self._append("edited", {"changes": changes, **known, **write_moves(moves)})
+
+    def told(self, operations: Sequence[Operation], told: Told) -> None:
+        written: list[JsonValue] = [write_operation(each) for each in operations]
+        self._append("told", {"operations": written, **write_told(told)})
+
+    def held(self, trial: int, run: int, holding: Holding) -> None:
+        kind: Kind = "released" if holding.is_over else "granted"
+        self._append(kind, {"trial": trial, "run": run, **asdict(holding)})
+
+    def priced(self, pool: PoolName, price: float) -> None:
+        self._append("priced", {"pool": pool, "price": price})
+
+    def limited(self, is_stopping: bool, limit: Limit) -> None:
+        self._append("limited", {"is_stopping": is_stopping, "limit": limit})
+
+    def paused(self, kind: Literal["paused", "stopping"]) -> None:
+        self._append(kind, {})
+
+    def resumed(self, moves: Moves) -> None:
+        self._append("resumed", write_moves(moves))
+
+    def finished(self, outcome: str, reason: str | None) -> None:
+        self._append("finished", {"outcome": outcome, "reason": reason})
+
+    def _named(self, trial: int) -> Facts:
+        key = self._search.key_of(trial)
+        return {} if key is None else {"key": key}
+
+    def _append(self, kind: Kind, facts: Facts) -> None:
+        self.position += 1
+        if self._search.spending.is_counting:
+            facts = {**facts, "at_ms": self._search.spending.now_ms}
+        self.entries.append(Entry(self.position, kind, facts))

@@ -1,0 +1,137 @@
+"""Reads a search's journal: rebuilds a search from its entries, and checks each decision against the one that is made now."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from muster.config import ExperimentConfig
+from services.searcher.core.editing import Edit
+from services.searcher.core.journal.entries import Entry, Facts, Kind
+from services.searcher.core.journal.facts import (
+    read_holding,
+    read_known,
+    read_number,
+    read_opening,
+    read_operations,
+    read_result,
+    read_suggestions,
+    read_whole,
+    write_moves,
+    write_ruling,
+    write_told,
+)
+from services.searcher.core.methods.port import Ending
+from services.searcher.core.search.search import Search
+from services.searcher.core.search.warm import Warmth
+from shared.ids import PoolName
+
+MOST_SAID = 300
+"""So much of a value is said in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where a replay decides otherwise; `facts` are those of the entry."""
+
+    position: int
+    kind: Kind
+    facts: Facts
+    recorded: Facts
+    recomputed: Facts
+
+    def in_words(self) -> str:
+        """Say which decision it is, and each part of it that differs."""
+        trial = f" about trial {self.facts['trial']}" if "trial" in self.facts else ""
+        parts = (
+            f"'{key}' was {_said(self.recorded[key])} and is {_said(value)} now"
+            for key, value in self.recomputed.items()
+            if self.recorded[key] != value
+        )
+        return f"decision {self.position} ('{self.kind}'{trial}) differs: {'; '.join(parts)}"
+
+
+def recompute(search: Search, entry: Entry) -> Facts:
+    """Tell `search` the event of `entry`, and return the decision that it makes now, given the points of the one before."""
+    facts = entry.facts
+    search.remember(read_suggestions(facts))
+    if search.spending.is_counting:
+        search.spending.tell_time(read_whole(facts, "at_ms"))
+    match entry.kind:
+        case "warmed":
+            search.warm(Warmth.read(facts))
+        case "started":
+            limits, price = read_opening(facts)
+            rules = read_whole(facts, "rules") if "rules" in facts else 0
+            return write_moves(search.start(limits, price, rules))
+        case "judged":
+            value = facts["value"]
+            ruling = search.rule(
+                read_whole(facts, "trial"),
+                math.nan if value is None else read_number(facts, "value"),
+                read_number(facts, "time"),
+            )
+            return write_ruling(ruling)
+        case "parked":
+            return write_moves(search.on_parked(read_whole(facts, "trial")))
+        case "ended":
+            return write_moves(search.on_ended(read_whole(facts, "trial"), Ending(str(facts["ending"]))))
+        case "observed":
+            search.observe(read_whole(facts, "trial"), read_result(facts))
+        case "stored":
+            search.on_stored(read_whole(facts, "trial"))
+        case "widened":
+            return write_moves(search.widen(read_whole(facts, "limit")))
+        case "edited":
+            changes: Any = facts["changes"]
+            lifted = tuple(changes.get("lifted", ()))
+            return write_moves(search.edit(Edit(**{**changes, "lifted": lifted}), read_known(facts)))
+        case "told":
+            return write_told(search.tell(read_operations(facts)))
+        case "granted" | "released":
+            search.spending.on_holding(
+                read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)
+            )
+        case "priced":
+            search.spending.on_price(PoolName(str(facts["pool"])), read_number(facts, "price"))
+        case "limited":
+            return {"limit": search.spending.reached(bool(facts["is_stopping"]))}
+        case "paused" | "stopping":
+            search.pause()
+        case "resumed":
+            return write_moves(search.resume())
+        case "finished":
+            pass
+    return {}
+
+
+def fold(search: Search, entries: Iterable[Entry]) -> int:
+    """Advance `search` by `entries` and return the last position, 0 where there are none."""
+    position = 0
+    for entry in entries:
+        recompute(search, entry)
+        position = entry.position
+    return position
+
+
+def compare(search: Search, entry: Entry) -> Difference | None:
+    """Advance `search` by an entry, and return how it decides otherwise than was recorded, or None."""
+    decided = recompute(search, entry)
+    if all(entry.facts.get(key) == value for key, value in decided.items()):
+        return None
+    recorded = {key: entry.facts.get(key) for key in decided}
+    return Difference(entry.position, entry.kind, entry.facts, recorded, decided)
+
+
+def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Difference | None:
+    """Decide everything again from the beginning; return the first difference, or None."""
+    search = Search(config, seed)
+    return next((found for entry in entries if (found := compare(search, entry)) is not None), None)
+
+
+def _said(value: JsonValue) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"

@@ -1,0 +1,1 @@
+"""Events in, changes out: one function for each event, each of which fills the same `Changes`."""

@@ -1,0 +1,30 @@
+"""What becomes of the checkpoints that a trial's runs announced."""
+
+from services.searcher.core.experiment.states import TrialState
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import settle
+from services.searcher.core.reducers.events import CheckpointNews, UploadDelay
+from shared.tuples import changed
+
+
+def on_checkpoint(changes: Changes, news: CheckpointNews) -> None:
+    """Take in that an announced checkpoint is saved or given up, or that a saved one is no good after all."""
+    trial, found, search = changes.trials[news.trial], news.checkpoint, changes.search
+    if trial.is_final:
+        return
+    if trial.checkpoint is not None and trial.checkpoint.id == found.id:
+        changes.put(changed(trial, checkpoint=found if found.is_good else None), is_dirty=False)
+        return
+    trial = changes.put(trial.with_checkpoint(found), is_dirty=False)
+    if found.is_good and changes.is_going and search.awaits_checkpoint(trial.number):
+        search.on_stored(trial.number)
+        changes.journal.stored(trial.number)
+    settle(changes, trial)
+
+
+def on_delayed(changes: Changes, delay: UploadDelay) -> None:
+    """Keep why a closed trial's last checkpoints are not stored yet."""
+    trial = changes.trials[delay.trial]
+    last = max(trial.run, trial.closed.runs if trial.closed else 0)
+    if trial.state is TrialState.FINISHING and delay.run == last:
+        changes.put(changed(trial, reason=delay.reason))

@@ -1,0 +1,118 @@
+"""What people wish of an experiment: each raises Conflict where its state does not allow it."""
+
+from typing import Literal
+from uuid import UUID
+
+from services.searcher.core.budget.ledger import NOTHING, Opening, Used
+from services.searcher.core.budget.limits import millis
+from services.searcher.core.editing import Edit
+from services.searcher.core.experiment.states import (
+    EXPERIMENT,
+    GOING,
+    ExperimentState,
+    ExperimentTrigger,
+    TrialState,
+    Wanted,
+)
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import end, end_rest, hurry, settle_anyway, stop
+from services.searcher.core.reducers.starting import fill, want_to_run
+from shared.errors import Conflict
+from shared.tuples import changed
+
+KILLED_BY_USER = "killed by a user"
+
+
+def pause(changes: Changes) -> None:
+    """Park every trial that runs or waits."""
+    require(changes, GOING, "paused")
+    changes.move(ExperimentTrigger.PAUSE)
+    changes.search.pause()
+    changes.journal.paused("paused")
+    for trial in changes.live():
+        if trial.is_open and trial.wanted is Wanted.RUN:
+            changes.want(trial, Wanted.PARK)
+
+
+def resume(changes: Changes) -> None:
+    """Want every parked trial again, then make new ones."""
+    require(changes, GOING, "resumed")
+    changes.move(ExperimentTrigger.RESUME)
+    for trial in changes.live():
+        if not trial.is_held:
+            want_to_run(changes, trial)
+    moves = changes.search.resume()
+    changes.journal.resumed(moves)
+    fill(changes, moves)
+
+
+def cancel(changes: Changes, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
+    """End every trial; a kill may follow a cancel, and waits for no reports or uploads."""
+    require(changes, (*GOING, ExperimentState.STOPPING), "cancelled")
+    if changes.is_going:
+        stop(changes, ExperimentTrigger.CANCEL, None, wanted)
+    else:
+        changes.is_announced = True
+        hurry(changes, wanted)
+    if wanted is Wanted.KILL:
+        for trial in changes.live():
+            settle_anyway(changes, trial)
+
+
+def kill_trial(changes: Changes, number: int) -> None:
+    """End one trial at once; the search goes on without it. Raises Conflict where the trial is over."""
+    trial = changes.trials[number]
+    if trial.is_final:
+        state = TrialState.ERROR if trial.state is TrialState.INVALID else trial.state
+        raise Conflict(
+            f"trial_is_{state}",
+            f"trial {number} is {state} and cannot be killed: only a trial that is not over can be",
+        )
+    if trial.closed is None:
+        changes.announce(changed(trial, reason=trial.reason or KILLED_BY_USER))
+    end(changes, changes.trials[number], Wanted.KILL)
+    settle_anyway(changes, changes.trials[number], KILLED_BY_USER)
+
+
+def finish(changes: Changes) -> None:
+    """End the search with the best so far: its trials save and stop."""
+    require(changes, GOING, "finished")
+    stop(changes, ExperimentTrigger.COMPLETE, "finished early by a person", Wanted.STOP)
+
+
+def edit_search(
+    changes: Changes, change: Edit, operation: UUID, past: Used = NOTHING, price: float = 0.0
+) -> None:
+    """Let the search go so far from now on. Raises Rejected where it cannot be changed so.
+
+    `past`: what its trials that are over have used, and `price`: of a slot for an hour, where it is given its first budget.
+    """
+    require(changes, GOING, "edited")
+    search, opening = changes.search, None
+    if change.is_of_budget and not search.spending.is_counting:
+        accounts = {trial.number: trial.account for trial in changes.live()}
+        opening = Opening(millis(changes.now), price, past, accounts)
+    moves = search.edit(change, opening)
+    changes.journal.edited(change, opening, moves)
+    fill(changes, moves)
+    terms = changed(changes.experiment.terms, operation=operation)
+    if change.max_concurrent_trials is not None:
+        terms = changed(terms, max_concurrent_trials=change.max_concurrent_trials)
+    changes.experiment = changed(changes.experiment, planned=search.planned() or None, terms=terms)
+    changes.is_announced = True
+    changes.measure()
+    end_rest(changes, changes.live())
+
+
+def archive(changes: Changes, archived: bool) -> None:
+    """Put an experiment away, or bring it back; only one that is over."""
+    require(changes, tuple(EXPERIMENT.final), "archived")
+    changes.experiment = changed(changes.experiment, archived=archived)
+    changes.is_announced = True
+
+
+def require(changes: Changes, states: tuple[ExperimentState, ...], done: str) -> None:
+    """Raise Conflict where the experiment is in none of these states, and so cannot be `done`."""
+    state = changes.experiment.state
+    if state not in states:
+        raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")

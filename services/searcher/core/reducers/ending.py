@@ -1,0 +1,185 @@
+"""How trials end, and the whole search with the last of them, or before it. Steps that reducers share."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from services.searcher.core.budget.limits import end_said
+from services.searcher.core.experiment.entities import Closed, Mark, Outcome, Trial
+from services.searcher.core.experiment.outcomes import end_of_search, end_of_trial, ending_of, result_of
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.starting import fill
+from services.searcher.core.search.search import Search
+from shared.tuples import changed
+
+NOT_STORED = "not everything that its last run announced was stored"
+
+# --- one trial
+
+
+def end(changes: Changes, trial: Trial, wanted: Wanted) -> None:
+    """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
+
+    The scheduler may have granted a run of which the searcher has not been notified yet; what is wanted of a queued trial is sent with
+    its end and reaches that run: a cancelled one still saves, a killed one does not. A trial whose request is closed already waits for what its last run announced, and is left alone.
+    """
+    if trial.is_final or trial.closed is not None:
+        return
+    if not trial.is_idle:
+        _ask(changes, trial, wanted)
+        return
+    if trial.state is TrialState.QUEUED:
+        never_ran = wanted is Wanted.STOP and not trial.run
+        trial = changes.want(trial, Wanted.CANCEL if never_ran else wanted)
+    close(changes, trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, changes.now))
+
+
+def close(changes: Changes, trial: Trial, closed: Closed) -> None:
+    """Take in that a trial's request is closed for good; what takes its place is made at once.
+
+    A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
+    proposed knowing those before it.
+    """
+    closed = replace(closed, reason=_reason_of(trial, closed))
+    trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+    trial = changes.put(trial.moved(TrialTrigger.CLOSED))
+    if closed.outcome == "rejected" and changes.is_going:
+        stop(changes, ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
+    is_complete = trial.is_complete()
+    if is_complete:
+        _observe(changes, trial, closed)
+    ending = ending_of(trial, closed.outcome)
+    moves = changes.search.on_ended(trial.number, ending)
+    changes.journal.ended(trial.number, ending, moves)
+    fill(changes, moves)
+    changes.measure()
+    trial = changes.trials[trial.number]
+    if is_complete:
+        _finalise(changes, trial, closed)
+    else:
+        changes.announce(changed(trial, reason=trial.missing()))
+
+
+def settle(changes: Changes, trial: Trial) -> None:
+    """End a closed trial once all that it announced has arrived."""
+    if trial.closed is not None and not trial.is_final and trial.is_complete():
+        _end_closed(changes, changed(trial, reason=trial.closed.reason), trial.closed)
+
+
+def settle_anyway(changes: Changes, trial: Trial, why: str = NOT_STORED) -> None:
+    """End a closed trial without what has not arrived; `why` is its reason where it has none."""
+    if trial.closed is not None and not trial.is_final:
+        _end_closed(changes, changed(trial, reason=trial.closed.reason or why), trial.closed)
+
+
+# --- the whole search
+
+
+def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
+    """Begin the end of the whole search."""
+    changes.move(ExperimentTrigger.STOP)
+    changes.experiment = changed(changes.experiment, outcome=outcome, reason=reason)
+    changes.search.pause()
+    changes.journal.paused("stopping")
+    hurry(changes, wanted)
+
+
+def hurry(changes: Changes, wanted: Wanted) -> None:
+    """End every trial of a search that is stopping this way."""
+    changes.ending = wanted
+    end_rest(changes, changes.live())
+
+
+def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
+    """End further live trials of a search that ends; those already told are left alone."""
+    wanted = changes.ending
+    for trial in changes.known(trials):
+        if trial.is_held and changes.leaves_behind and not trial.is_final:
+            _leave_behind(changes, trial)
+        if wanted is not None:
+            end(changes, trial, wanted)
+    finish_if_over(changes)
+
+
+def choose_best(changes: Changes, bests: Mapping[int, Mark]) -> None:
+    """Find the experiment's best anew, where the one that was it counts no more; then end the search if it is over."""
+    changes.choose_best(bests)
+    last, changes.invalidated = changes.invalidated, None
+    finish_if_over(changes, last)
+
+
+def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
+    """End a search that has no live trial and makes no other; `last` is the trial that ended just now."""
+    experiment, search = changes.experiment, changes.search
+    if experiment.is_final or experiment.counts.live:
+        return
+    trigger, reason = experiment.outcome, experiment.reason
+    if trigger is None:
+        if not search.is_exhausted:
+            return
+        found = end_of_search(changes.config, experiment, last, search.gave_up)
+        trigger, reason = found.trigger, found.reason or reason or _end_of_budget(search)
+    if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
+        trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
+    changes.move(trigger)
+    progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
+    changes.experiment = changed(changes.experiment, reason=reason, progress=progress, ended_at=changes.now)
+    changes.journal.finished(changes.experiment.state.value, reason)
+
+
+# --- parts of these
+
+
+def _ask(changes: Changes, trial: Trial, wanted: Wanted) -> None:
+    """Have a run end that way; what was killed stays killed."""
+    if trial.wanted not in (wanted, Wanted.KILL):
+        changes.want(trial, wanted)
+
+
+def _end_closed(changes: Changes, trial: Trial, closed: Closed) -> None:
+    _observe(changes, trial, closed)
+    _finalise(changes, trial, closed)
+
+
+def _observe(changes: Changes, trial: Trial, closed: Closed) -> None:
+    """Tell those who want to know what a trial comes to that ends now."""
+    search = changes.search
+    if search.learns or search.is_driven:
+        final = trial.moved(end_of_trial(trial, closed))
+        result = result_of(final)
+        search.observe(final.number, result)
+        changes.journal.observed(final.number, result, final.state.value, final.reason)
+
+
+def _finalise(changes: Changes, trial: Trial, closed: Closed) -> None:
+    trial = changed(trial.moved(end_of_trial(trial, closed)), ended_at=changes.now)
+    if trial.state is TrialState.INVALID:
+        trial = changed(trial, best=None)
+    changes.announce(trial)
+    if trial.state is not TrialState.INVALID or not changes.invalidate_best(trial):
+        finish_if_over(changes, trial)
+
+
+def _leave_behind(changes: Changes, trial: Trial) -> None:
+    """A trial that was not among the best of its rung and never will be ends there."""
+    trial = changes.put(changed(trial, is_stopped=True))
+    if trial.state is TrialState.PARKED:
+        end(changes, trial, Wanted.STOP)
+
+
+def _end_of_budget(search: Search) -> str | None:
+    if search.ended_by is None:
+        return None
+    return end_said(search.ended_by, search.spending.limits, is_used_up=False)
+
+
+def _outcome_without_run(trial: Trial, wanted: Wanted) -> Outcome:
+    """Return how a trial without a run ends; one that never ran and is to stop is cancelled, unless the search had it pause."""
+    is_stopped = wanted is Wanted.STOP and (trial.run > 0 or trial.state is TrialState.PARKED)
+    return "stopped" if is_stopped else "cancelled"
+
+
+def _reason_of(trial: Trial, closed: Closed) -> str | None:
+    """Return why a trial ended: where it was killed by a user, that, whatever its processes exited with."""
+    is_killed = trial.reason is not None and end_of_trial(trial, closed) is TrialTrigger.CANCELLED
+    return trial.reason if is_killed else closed.reason

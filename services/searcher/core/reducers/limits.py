@@ -1,0 +1,39 @@
+"""How many trials a search may have open, and what it may spend: as slots stand idle, prices change, and time passes."""
+
+from services.searcher.core.budget.ledger import Prices
+from services.searcher.core.budget.limits import end_said
+from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, Wanted
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import hurry, stop
+from services.searcher.core.reducers.starting import fill
+from services.searcher.core.search.widening import Idle, choose_limit
+
+
+def widen(changes: Changes, idle: Idle) -> None:
+    """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
+    search = changes.search
+    limit = choose_limit(changes.config, search.concurrent, search.open, idle)
+    if changes.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
+        moves = search.widen(limit)
+        changes.journal.widened(limit, moves)
+        fill(changes, moves)
+
+
+def keep_budget(changes: Changes, prices: Prices) -> None:
+    """Count what runs hold at these prices from now on; then stop the trials at a limit of the budget, and end those that have not stopped
+    when the last of it is used."""
+    is_stopping, spending = changes.experiment.state is ExperimentState.STOPPING, changes.search.spending
+    if not is_stopping and not changes.is_going:
+        return
+    for pool in spending.misprized(prices):
+        spending.on_price(pool, prices[pool])
+        changes.journal.priced(pool, prices[pool])
+    limit = spending.reached(is_stopping)
+    if limit is None:
+        return
+    changes.journal.limited(is_stopping, limit)
+    if is_stopping:
+        hurry(changes, Wanted.KILL)
+    else:
+        said = end_said(limit, spending.limits, is_used_up=True)
+        stop(changes, ExperimentTrigger.COMPLETE, said, Wanted.STOP)

@@ -1,0 +1,79 @@
+"""What becomes of a trial's runs and requests, as the scheduler tells it."""
+
+from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.experiment.states import TrialTrigger, Wanted
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import close, settle, settle_anyway
+from services.searcher.core.reducers.events import RequestEnd, RunEnd, RunSlots
+from services.searcher.core.reducers.starting import give_up_place
+from shared.tuples import changed
+
+
+def on_granted(changes: Changes, granted: RunSlots) -> None:
+    """Take in that a run was granted."""
+    _hold(changes, granted.trial, granted.run, granted.holding)
+    trial = changes.trials[granted.trial]
+    if trial.is_final or granted.run <= trial.run:
+        return
+    trial = changed(trial, run=granted.run)
+    has_ended = trial.closed is not None or (trial.ended is not None and trial.ended.run >= granted.run)
+    changes.put(trial if has_ended else trial.moved(TrialTrigger.GRANTED))
+
+
+def on_resized(changes: Changes, resized: RunSlots) -> None:
+    """Take in that a run has other slots."""
+    _hold(changes, resized.trial, resized.run, resized.holding)
+
+
+def on_run_ended(changes: Changes, end: RunEnd) -> None:
+    """Take in that a run has ended, and what it had announced."""
+    ended = end.ended
+    _hold(changes, end.trial, ended.run, end.holding)
+    trial = changes.trials[end.trial]
+    if trial.is_final or (trial.ended is not None and trial.ended.run >= ended.run):
+        return
+    trial = changed(trial, ended=ended, run=max(trial.run, ended.run))
+    if end.is_requeued and ended.run == trial.run and trial.closed is None:
+        trial = trial.moved(TrialTrigger.REQUEUED)
+    if trial.closed is not None:
+        trial = changed(trial, reason=trial.missing())
+    settle(changes, changes.put(trial))
+
+
+def on_closed(changes: Changes, end: RequestEnd) -> None:
+    """Take in the end of a request: parked, wanted again, or over; what takes its place is made at once."""
+    trial, closed = changes.trials[end.trial], end.closed
+    if end.request != trial.request or not trial.is_open:
+        return
+    is_ending = trial.is_stopped or trial.wanted is Wanted.KILL
+    if closed.outcome == "parked" and changes.is_going and not is_ending:
+        _park(changes, changed(trial, run=max(trial.run, closed.runs)))
+    else:
+        close(changes, trial, closed)
+
+
+def on_overdue(changes: Changes, trial: int) -> None:
+    """End a trial whose announced reports or checkpoints never came."""
+    settle_anyway(changes, changes.trials[trial])
+
+
+def _hold(changes: Changes, number: int, run: int, holding: Holding | None) -> None:
+    """Count what a run holds, or has held: on its trial's account, and in the search where there is a budget."""
+    if holding is None:
+        return
+    trial, spending = changes.trials[number], changes.search.spending
+    if trial.account.is_news(run, holding):
+        changes.put(changed(trial, account=trial.account.told(run, holding)), is_dirty=False)
+    if spending.is_counting and spending.is_news(number, run, holding):
+        spending.on_holding(number, run, holding)
+        changes.journal.held(number, run, holding)
+
+
+def _park(changes: Changes, trial: Trial) -> None:
+    if trial.wanted is not Wanted.PARK:
+        changes.want_again(trial)
+        return
+    changes.announce(trial.moved(TrialTrigger.PARKED))
+    if trial.is_held:
+        give_up_place(changes, trial)

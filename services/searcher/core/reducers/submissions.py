@@ -1,0 +1,45 @@
+"""A submission becomes a search: its first trials are made and wanted."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.searcher.core.budget.limits import limits_of
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import end_rest
+from services.searcher.core.reducers.starting import fill
+from services.searcher.core.search.warm import COLD, Warmth
+from shared.tuples import changed
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """An experiment's submission.
+
+    Attributes:
+        warmth: What the search knows already.
+        at: When it was submitted; its budget counts from then. None: now.
+        price: Of a slot for an hour, as things are.
+    """
+
+    warmth: Warmth = COLD
+    at: datetime | None = None
+    price: float = 0.0
+
+
+def on_submission(changes: Changes, submitted: Submitted) -> None:
+    """Make the first trials of a new experiment."""
+    search, journal = changes.search, changes.journal
+    for part in submitted.warmth.parts():
+        search.warm(part)
+        journal.warmed(part)
+    changes.is_announced = True
+    limits = limits_of(changes.config, submitted.at or changes.now)
+    moves = search.start(limits, submitted.price)
+    journal.started(limits, submitted.price, moves)
+    changes.experiment = changed(
+        changes.experiment,
+        planned=search.planned() or None,
+        priority=changes.config.resources.priority,
+    )
+    fill(changes, moves)
+    end_rest(changes, ())

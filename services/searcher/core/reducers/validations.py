@@ -1,0 +1,84 @@
+"""A validation and its verdict: what a trial reports is read, kept and judged by the search, and its worker is answered."""
+
+from services.searcher.core.experiment.entities import Mark, Trial
+from services.searcher.core.experiment.results import Reading, Result, read_result
+from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, Wanted
+from services.searcher.core.methods.port import Ruling
+from services.searcher.core.reducers.changes import Changes
+from services.searcher.core.reducers.ending import end, settle, stop
+from services.searcher.core.reducers.events import Rollback
+from services.searcher.core.reducers.starting import give_up_place
+from shared.tuples import changed
+
+
+def on_validation(changes: Changes, result: Result) -> None:
+    """Take in a validation unless it is old; at or past `decide_at` it gets the one verdict."""
+    trial = changes.trials[result.trial]
+    if trial.is_final or (result.run, result.number) <= trial.reported:
+        return
+    trial = changed(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
+    reading = None if result.is_stale else read_result(changes.config, changes.objectives, result)
+    if reading is None:
+        changes.put(trial)
+    elif isinstance(reading, str):
+        _refuse(changes, changes.put(trial), result, reading)
+    else:
+        trial = changes.mark(trial, Mark(result.step, reading.value, reading.others))
+        if not _is_due(changes, trial, reading):
+            pass
+        elif trial.wanted is Wanted.KILL:
+            changes.answer(trial, result, "stop")
+        else:
+            ruling = changes.search.rule(trial.number, reading.value, reading.time)
+            changes.journal.judged(result, reading, ruling)
+            _carry_out(changes, trial, result, ruling)
+    settle(changes, changes.trials[result.trial])
+
+
+def on_rollback(changes: Changes, rollback: Rollback) -> None:
+    """Find a trial's best anew where a run goes on from before it. What was decided by it stays decided."""
+    trial = changes.trials[rollback.trial]
+    if trial.is_final or trial.best is None or trial.best.step <= rollback.step:
+        return
+    marks = []
+    for step, values in rollback.standing:
+        result = Result(trial.number, rollback.run, 0, step, values)
+        reading = read_result(changes.config, changes.objectives, result)
+        if isinstance(reading, Reading):
+            marks.append(Mark(step, reading.value, reading.others))
+    if trial.reported[0] >= rollback.run and trial.latest is not None:
+        marks.append(trial.latest)
+    changes.invalidate_best(changes.rank(trial, marks))
+
+
+def _refuse(changes: Changes, trial: Trial, result: Result, missing: str) -> None:
+    """A validation without what the search goes by ends the experiment."""
+    changes.answer(trial, result, "stop")
+    if changes.is_going:
+        stop(changes, ExperimentTrigger.FAIL, missing, Wanted.KILL)
+
+
+def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
+    """Whether the search decides about the trial now."""
+    return changes.is_going and trial.decide_at is not None and reading.time >= trial.decide_at
+
+
+def _carry_out(changes: Changes, trial: Trial, result: Result, ruling: Ruling) -> None:
+    trial = changed(
+        trial,
+        decide_at=ruling.decide_at,
+        is_stopped=ruling.stop,
+        is_at_top=ruling.at_top,
+        is_held=ruling.pause,
+    )
+    changes.measure()
+    if trial.state is TrialState.PARKED and ruling.stop:
+        end(changes, trial, Wanted.STOP)
+    elif not trial.is_open:
+        changes.put(trial)
+        if trial.state is TrialState.PARKED and ruling.pause:
+            give_up_place(changes, trial)
+    else:
+        wanted = Wanted.STOP if ruling.stop else Wanted.PARK if ruling.pause else trial.wanted
+        trial = changes.want(trial, wanted)
+        changes.answer(trial, result)

@@ -1,0 +1,298 @@
+"""One experiment's search: a fold over its journal, which hands out trials as concurrency allows.
+
+`Search` is the mutable index that reducers advance, and that a journal repeats: a method that judges trials, and a sampler that proposes
+their points.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from muster.config import ExperimentConfig
+from services.searcher.core.budget.fitting import fit
+from services.searcher.core.budget.ledger import Opening
+from services.searcher.core.budget.limits import Limit, Limits
+from services.searcher.core.budget.spending import Spending
+from services.searcher.core.editing import Edit, check_edit
+from services.searcher.core.experiment.objectives import Objectives, Scored
+from services.searcher.core.methods.choose import make_method, places_of
+from services.searcher.core.methods.custom import Custom, Operation
+from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.samplers import Suggestion, make_sampler
+from services.searcher.core.samplers.drawing import Stream
+from services.searcher.core.search.given import completed
+from services.searcher.core.search.invalid import InvalidTrials
+from services.searcher.core.search.moves import Moves, Proposal, Told
+from services.searcher.core.search.observing import Reached, observation_of, standings_of
+from services.searcher.core.search.points import Points
+from services.searcher.core.search.waiting import Waiting
+from services.searcher.core.search.warm import Warmth
+from shared.errors import Conflict
+
+
+class Search:
+    """What to try next, judged by one `SearchMethod`; trials are numbered from 1 in order of creation.
+
+    A trial is open from its proposal until `on_ended`, but while the search has it pause; no trial is made, or goes on, while
+    `max_concurrent_trials` are open, or as many as `widen` has said since.
+    """
+
+    def __init__(self, config: ExperimentConfig, seed: int) -> None:
+        self._config = config
+        self._objectives = Objectives.of(config)
+        self._seed = seed
+        self._sampler = make_sampler(config, seed)
+        self._follow(config, RULES)
+        self.spending = Spending(config)
+        self._limit = self._concurrent = places_of(config)
+        self._waiting = Waiting(self.spending)
+        self._fitted: Limit | None = None
+        self._open: set[int] = set()
+        self._held: set[int] = set()
+        self._created = 0
+        self._is_active = True
+        self._judged: dict[int, Reached] = {}
+        self._points = Points(self._sampler, config.first_points())
+        self._invalid = InvalidTrials()
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no trial is open and none will be made."""
+        is_closed = self._driven is None or self._driven.is_shut or self.closed is not None
+        return is_closed and not self._open and not self._waiting
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether a program decides, which is to be told what happens."""
+        return self._driven is not None
+
+    @property
+    def created(self) -> int:
+        return self._created
+
+    @property
+    def open(self) -> int:
+        """How many trials are open."""
+        return len(self._open)
+
+    @property
+    def limit(self) -> float:
+        """How many may be open."""
+        return self._limit
+
+    @property
+    def concurrent(self) -> float:
+        """How many people want to be open, whatever stands idle."""
+        return self._concurrent
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is to be told what every trial came to."""
+        return self._sampler.learns
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether it has had trials pause that have not gone on; when it is exhausted, they never do."""
+        return bool(self._held)
+
+    @property
+    def gave_up(self) -> str | None:
+        """Why it makes no more trials though more are planned; None while it does."""
+        return self._invalid.gave_up
+
+    def warm(self, warmth: Warmth) -> None:
+        """Take in what is known already; before `start`."""
+        self._points.try_first(warmth.points)
+        for known in warmth.known:
+            ranked, time = self._objectives.ranked(known.value), known.time
+            reached = None if time is None else Reached(ranked, time, at_top=False)
+            self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
+
+    @property
+    def ended_by(self) -> Limit | None:
+        """The limit of the budget because of which there are fewer trials than the config says; None: there are not."""
+        return self.closed or self._fitted
+
+    @property
+    def closed(self) -> Limit | None:
+        """The limit of the budget because of which no more trials are made; None: they are."""
+        return self._waiting.closed
+
+    def start(self, limits: Limits | None = None, price: float = 0.0, rules: int = RULES) -> Moves:
+        """Return the first trials.
+
+        `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
+        """
+        config, self.spending.rules = self._config, rules
+        if limits is not None:
+            self.spending.begin(limits, price)
+            fitted = fit(config, limits, price, self.spending.now_ms)
+            config, self._fitted = fitted.config, fitted.limit
+        if rules != RULES or config is not self._config:
+            self._follow(config, rules)
+        self._add(self._method.plan_start())
+        return self._filled()
+
+    def rule(self, trial: int, value: float, time: float) -> Ruling:
+        """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
+        ranked = self._objectives.ranked(value)
+        ruling = self._method.on_result(trial, ranked, time)
+        if self.learns and ruling.counted:
+            self._judged[trial] = Reached(ranked, time, ruling.at_top)
+            for standing in standings_of(ruling, ranked) if self._tells_rungs else ():
+                self._sampler.reach(trial, standing)
+        if ruling.counted:
+            self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
+        return ruling
+
+    def observe(self, trial: int, result: Scored | None) -> None:
+        """Take in what a trial has come to, None where it failed."""
+        observation = observation_of(self._objectives, result, self._judged.pop(trial, None))
+        self._sampler.observe(trial, observation)
+
+    def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
+        """Make these trials with the points that they were given once, as soon as it is their turn."""
+        self._points.remember(suggestions)
+
+    def awaits_checkpoint(self, trial: int) -> bool:
+        """Whether it is to be told that a checkpoint of this trial was stored."""
+        return self._copying is not None and self._copying.awaits(trial)
+
+    def on_stored(self, trial: int) -> None:
+        """Take in that a checkpoint of a trial was stored which it awaits."""
+        assert self._copying is not None
+        self._copying.on_stored(trial)
+
+    def on_parked(self, trial: int) -> Moves:
+        """Take in that a trial which the search has had pause is parked; return what takes its place."""
+        self._open.remove(trial)
+        self._held.add(trial)
+        self.spending.on_parked(trial)
+        self._add(self._method.on_parked(trial))
+        return self._filled()
+
+    def on_ended(self, trial: int, ending: Ending) -> Moves:
+        """Take in that a trial's request closed for good; return what takes its place."""
+        self._open.discard(trial)
+        self._held.discard(trial)
+        self.spending.on_ended(trial, ending is Ending.FINISHED)
+        if ending is Ending.INVALID:
+            self._invalid.add(trial, self._method.planned())
+        self._add(self._method.on_ended(trial, ending))
+        return self._filled()
+
+    def key_of(self, trial: int) -> str | None:
+        """Return the name that a program gave a trial."""
+        return self._driven.key_of(trial) if self._driven else None
+
+    def named_by(self, operations: Sequence[Operation]) -> list[int]:
+        """Return the trials that must be in hand where a program tells this."""
+        return self._driven.named_by(operations) if self._driven else []
+
+    def tell(self, operations: Iterable[Operation]) -> Told:
+        """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""
+        if self._driven is None:
+            said = (
+                f"the searcher is '{self._config.searcher.name}': programs drive searchers that are 'custom'"
+            )
+            raise Conflict("not_driven", said)
+        answer = self._driven.tell(completed(self._config, operations))
+        for start in answer.withdrawn:
+            self._waiting.remove(start)
+        self._waiting.extend(self._method, answer.starts)
+        kept = [step for step in answer.going_on if step.trial not in self._held]
+        for step in answer.going_on:
+            if step.trial in self._held:
+                self._waiting.put(step)
+        return Told(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
+
+    def widen(self, limit: int) -> Moves:
+        """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
+        self._limit = limit
+        self._plan_more()
+        return self._filled()
+
+    def edit(self, edit: Edit, opening: Opening | None = None) -> Moves:
+        """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed.
+
+        `opening`: what is known where the search had no budget until now, and is given one.
+        """
+        check_edit(self._config, edit, self._made)
+        limits = self.spending.edited(edit, opening)
+        if edit.max_trials is not None:
+            self._waiting.resize(self._method, edit.max_trials)
+        elif self.closed:
+            self._waiting.reopen(self._method)
+        if opening is not None:
+            self.spending.open(opening)
+        self.spending.limits = limits
+        if edit.max_concurrent_trials is not None:
+            self._limit = self._concurrent = edit.max_concurrent_trials
+        self._plan_more()
+        return self._filled()
+
+    def pause(self) -> None:
+        """Make no trials until `resume`."""
+        self._is_active = False
+
+    def resume(self) -> Moves:
+        """Make trials again; return what fits now."""
+        self._is_active = True
+        return self._filled()
+
+    def progress(self) -> float:
+        return self._method.progress()
+
+    def planned(self) -> int:
+        return self._made if self.closed else self._method.planned()
+
+    @property
+    def _made(self) -> int:
+        """Trials that count."""
+        return self._created - self._invalid.count
+
+    def _follow(self, config: ExperimentConfig, rules: int) -> None:
+        self._method = make_method(config, self._sampler, self._seed, rules)
+        self._tells_rungs = rules >= 2 and self._objectives.is_plain
+        self._driven = self._method if isinstance(self._method, Custom) else None
+        self._copying = self._method if isinstance(self._method, Copying) else None
+
+    def _plan_more(self) -> None:
+        """Ask for trials in all places, where these are counted."""
+        if math.isfinite(self._limit):
+            free = int(self._limit) - len(self._open) - len(self._waiting)
+            self._add(self._method.plan_more(max(0, free)))
+
+    def _add(self, steps: Iterable[Step]) -> None:
+        """Take in what to do with free places; where the search has given up, nothing begins any more."""
+        self._waiting.extend(self._method, steps)
+        if self.gave_up is not None:
+            self._waiting.forget_starts()
+
+    def _filled(self) -> Moves:
+        created: list[Proposal] = []
+        going_on: list[GoOn] = []
+        was_closed = self.closed
+        while self._is_active and len(self._open) < self._limit:
+            step = self._waiting.take(self._method, is_idle=not self._open)
+            if step is None:
+                break
+            if not isinstance(step, GoOn):
+                created.append(self._proposed(step))
+            elif step.trial in self._held:
+                self._held.remove(step.trial)
+                self._open.add(step.trial)
+                self.spending.on_going_on(step.trial, step.decide_at)
+                going_on.append(step)
+        return Moves(tuple(created), tuple(going_on), None if was_closed else self.closed)
+
+    def _proposed(self, start: Start) -> Proposal:
+        self._created += 1
+        number = self._created
+        self._open.add(number)
+        decide_at = self._method.on_created(number, start.branch)
+        self.spending.on_created(number, start.branch, decide_at, start.source)
+        suggestion = self._points.choose(number, start)
+        if self._copying is not None:
+            self._copying.on_point(number, suggestion.point)
+        seed, key = Stream(self._seed, number).seed(), self.key_of(number)
+        return Proposal(number, suggestion.point, seed, decide_at, suggestion.memo, start.source, key)

@@ -1,0 +1,151 @@
+"""What the searcher does by the clock: telling progress, widening searches where slots stand idle, keeping budgets, and ending trials
+whose last reports never come, and searches whose programs never do."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from services.searcher import events
+from services.searcher.core.reducers.limits import keep_budget, widen
+from services.searcher.core.reducers.runs import on_overdue
+from services.searcher.core.search.widening import Idle
+from services.searcher.runner.dispatcher import Dispatcher
+from services.searcher.runner.drivers import Drivers
+from services.searcher.settings import SearcherSection
+from services.searcher.store import capacity, drivers, entities, news
+from services.searcher.store.capacity import Searching
+from services.searcher.store.entities import Locked
+from services.searcher.store.news import Overdue
+from shared.bus import Unit, Units
+from shared.clock import Clock
+from shared.ids import PoolName
+from shared.loops import repeat
+
+SAFETY_S = 15.0
+"""How often is looked for what nobody here brought: news of a replica that has died, budgets and prices that another has set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Runs in every replica: rows are shared out by locks, so that each is told by one."""
+
+    units: Units
+    dispatcher: Dispatcher
+    drivers: Drivers
+    clock: Clock
+    settings: SearcherSection
+    counted: dict[PoolName, float] = field(default_factory=dict)
+    """The prices at which searches with a limit of cost were last seen to."""
+
+    async def announce(self) -> None:
+        """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
+        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.dispatcher.news)
+
+    async def widen(self) -> None:
+        """Make more trials where slots stand idle, and no more of them where somebody waits; runs until cancelled."""
+        await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.dispatcher.capacity)
+
+    async def keep_budgets(self) -> None:
+        """Stop searches at the limits of their budgets; runs until cancelled."""
+        await repeat(self._budget_round, timedelta(seconds=SAFETY_S), self.dispatcher.budgets)
+
+    async def settle(self) -> None:
+        """End what waits too long for reports that do not come; runs until cancelled."""
+        await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
+
+    async def end_undriven(self) -> None:
+        """End searches whose programs stay away; runs until cancelled."""
+        await repeat(self.end_undriven_once, timedelta(seconds=self.settings.settle_every_s))
+
+    async def _announce_round(self) -> None:
+        await self.announce_once()
+        await asyncio.sleep(self.settings.announce_every_s)
+
+    async def announce_once(self) -> None:
+        every = timedelta(seconds=self.settings.announce_every_s * 0.9)
+        async with self.units.system() as unit:
+            for found in await news.take_trial_news(unit.connection):
+                message = events.trial_changed(found.trial, found.experiment)
+                unit.emit(message, tenant=found.tenant)
+            for told in await news.take_experiment_news(unit.connection, unit.now, every):
+                unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+            if await news.is_any_left(unit.connection):
+                self.dispatcher.news.set()
+            late = await news.load_passed_over(unit.connection, unit.now - 2 * every)
+        for experiment in late:
+            # One at a time: who waits for an experiment holds no other.
+            async with self.units.system() as unit:
+                for told in await news.take_news_of(unit.connection, experiment, unit.now):
+                    unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+
+    async def widen_once(self) -> None:
+        async with self.units.system() as unit:
+            pools = await capacity.take_news(unit.connection)
+            due = [(pool, await capacity.load_widening(unit.connection, pool)) for pool in pools]
+        for pool, searching in due:
+            left = pools[pool]
+            for each in searching:
+                left = await self._widen(each, left)
+
+    async def _widen(self, each: Searching, idle: Idle) -> Idle:
+        """Returns what is idle still."""
+        async with self.units.tenant(each.tenant) as unit:
+            experiment = await entities.lock_experiment(unit.connection, each.experiment)
+            if experiment is None:
+                return idle
+            decision = await self.dispatcher.decide_one(unit, Locked(experiment, []), widen, idle)
+        made = sum(trial.slots for trial in decision.trials.values())
+        return replace(idle, slots=max(0, idle.slots - made))
+
+    async def read_prices(self) -> None:
+        """Learn what slots cost now."""
+        async with self.units.system() as unit:
+            await self._read_prices(unit)
+
+    async def _budget_round(self) -> timedelta | None:
+        """At most one look in each `budget_every_s`, however often budgets change."""
+        due_at = await self.keep_budgets_once()
+        await asyncio.sleep(self.settings.budget_every_s)
+        return None if due_at is None else max(timedelta(0), due_at - self.clock.now())
+
+    async def keep_budgets_once(self) -> datetime | None:
+        """Return when the next one is due; None where time alone brings none nearer."""
+        async with self.units.system() as unit:
+            await self._read_prices(unit)
+            due = dict.fromkeys(await capacity.load_due(unit.connection, unit.now))
+            next_at = await capacity.load_next_due(unit.connection)
+            prices = dict(self.dispatcher.prices)
+            if prices != self.counted:
+                due |= dict.fromkeys(await capacity.load_costed(unit.connection))
+        for each in due:
+            async with self.units.tenant(each.tenant) as unit:
+                experiment = await entities.lock_experiment(unit.connection, each.experiment)
+                if experiment is None:
+                    continue
+                trials = await entities.lock_live_trials(unit.connection, each.experiment)
+                await self.dispatcher.decide_one(unit, Locked(experiment, trials), keep_budget, prices)
+        self.counted.clear()
+        self.counted.update(prices)
+        return self.clock.now() if due else next_at
+
+    async def _read_prices(self, unit: Unit) -> None:
+        self.dispatcher.prices.clear()
+        self.dispatcher.prices.update(await capacity.load_prices(unit.connection))
+
+    async def settle_once(self) -> None:
+        before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)
+        async with self.units.system() as unit:
+            overdue = await news.load_overdue(unit.connection, before)
+        for each in overdue:
+            await self._settle(each)
+
+    async def _settle(self, overdue: Overdue) -> None:
+        async with self.units.tenant(overdue.tenant) as unit:
+            for locked in await entities.lock_by_trials(unit.connection, [overdue.trial]):
+                await self.dispatcher.decide_one(unit, locked, on_overdue, locked.trials[0].number)
+
+    async def end_undriven_once(self) -> None:
+        async with self.units.system() as unit:
+            undriven = await drivers.load_undriven(unit.connection, unit.now)
+        for each in undriven:
+            await self.drivers.end(each)

@@ -1,0 +1,211 @@
+"""The four moves of every handler: load and lock, decide, save, emit; written once for all events and commands."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+
+from muster.config import ExperimentConfig
+from services.searcher.core.experiment.entities import Experiment, trial_id
+from services.searcher.core.reducers.changes import Changes, Decision, Judged
+from services.searcher.core.reducers.ending import choose_best, end_rest
+from services.searcher.core.reducers.starting import go_on
+from services.searcher.events import experiment_changed, trial_changed, trial_wanted
+from services.searcher.metrics import DECISION_DURATION, count_decision
+from services.searcher.runner.searches import Loaded, Searches
+from services.searcher.store import entities
+from services.searcher.store.entities import Locked
+from services.searcher.store.front import load_bests
+from shared import faults
+from shared.bus import Bus, Delivery, Unit
+from shared.errors import Broken
+from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.messages.base import Event, Hint
+from shared.messages.experiments import Verdict
+from shared.messages.pools import PoolCapacity
+from shared.messages.reports import ValidationStored
+
+BEFORE_VERDICT = faults.register("searcher.before_verdict")
+_log = structlog.get_logger()
+
+M = TypeVar("M", bound=Event)
+E = TypeVar("E")
+Reducer = Callable[[Changes, E], object]
+"""Applies one event, or one command, to an experiment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One experiment's decision, with the messages that led to it."""
+
+    loaded: Loaded
+    decision: Decision
+    causes: Sequence[Delivery[Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatcher:
+    """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
+    a pool was told of, `budgets` when one is due at another time, or slots may have another price; `prices`: of a slot for an hour, as they were read last."""
+
+    searches: Searches
+    bus: Bus
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    capacity: asyncio.Event = field(default_factory=asyncio.Event)
+    budgets: asyncio.Event = field(default_factory=asyncio.Event)
+    prices: dict[PoolName, float] = field(default_factory=dict)
+
+    def price_of(self, config: ExperimentConfig) -> float:
+        """What a slot of the search's pool costs for an hour, 0 where nobody has said."""
+        return self.prices.get(PoolName(config.resources.resource_pool or "default"), 0.0)
+
+    async def decide(
+        self, unit: Unit, batch: list[Delivery[M]], event_of: Callable[[int, M], E], reducer: Reducer[E]
+    ) -> None:
+        """Apply messages about trials in their order; experiments are locked in the order of their ids.
+
+        `event_of` makes the reducer's event of a trial's number and a message about it.
+        """
+        unknown = dict.fromkeys(_trial(delivery.message) for delivery in batch)
+        done: list[Done] = []
+        for locked in await entities.lock_by_trials(unit.connection, unknown):
+            numbers = {trial.id: trial.number for trial in locked.trials}
+            causes = [d for d in batch if _trial(d.message) in numbers]
+            messages = [(numbers[_trial(d.message)], d.message) for d in causes]
+            events = [event_of(number, message) for number, message in messages]
+            done.append(await self.reduce(unit, locked, reducer, events, causes))
+            for trial in numbers:
+                del unknown[trial]
+        for trial_id_ in unknown:
+            _log.warning("an event of an unknown trial was ignored", trial=str(trial_id_))
+        await self.finish(unit, done)
+
+    async def decide_one(self, unit: Unit, locked: Locked, reducer: Reducer[E], event: E) -> Decision:
+        """Apply to one experiment what no message brought."""
+        done = await self.reduce(unit, locked, reducer, [event])
+        await self.finish(unit, [done])
+        return done.decision
+
+    async def reduce(
+        self,
+        unit: Unit,
+        locked: Locked,
+        reducer: Reducer[E],
+        events: Sequence[E],
+        causes: Sequence[Delivery[Any]] = (),
+    ) -> Done:
+        """Apply events to a locked experiment, then load what else they concern: trials that go on though nothing was heard of them, and
+        where the whole search ends, all others. A search with a model decides in a thread, because fitting may take seconds."""
+        loaded = await self.searches.borrow(unit, locked.experiment)
+        changes = Changes(loaded.config, locked.experiment, locked.trials, loaded.search, unit.now)
+        with DECISION_DURATION.labels(loaded.config.searcher.name).time():
+            if loaded.search.learns:
+                await asyncio.to_thread(_apply_all, reducer, changes, events)
+            else:
+                for event in events:
+                    reducer(changes, event)
+        experiment = locked.experiment.id
+        if changes.missing:
+            go_on(changes, await entities.lock_trials(unit.connection, experiment, changes.missing))
+        if changes.needs_bests:
+            choose_best(changes, await load_bests(unit.connection, experiment))
+        if changes.needs_rest:
+            end_rest(changes, await entities.lock_live_trials(unit.connection, experiment))
+        return Done(loaded, changes.decide(), causes)
+
+    async def finish(self, unit: Unit, done: Sequence[Done]) -> None:
+        """Save all decisions in one statement, then emit; verdicts go out after the commit."""
+        done = [each for each in done if each.decision.is_change]
+        if not done or unit.tenant is None:
+            return
+        await entities.save(unit.connection, unit.tenant, [each.decision for each in done], unit.now)
+        for each in done:
+            each.loaded.position = each.decision.experiment.position
+            await self.searches.save(unit, each.loaded)
+            self._emit(unit, each)
+            self._answer(unit, each)
+            unit.then(partial(count_decision, each.loaded.config.searcher.name, each.decision))
+            if each.decision.experiment.due_at is not None:
+                unit.then(self._see_budgets)
+            if each.loaded.search.is_driven and each.decision.entries:
+                unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
+        unit.then(self._wake)
+
+    async def see_capacity(self, told: Sequence[PoolCapacity]) -> None:
+        self.capacity.set()
+        if any(self.prices.get(pool.pool) != pool.price_per_slot_hour for pool in told):
+            self.budgets.set()
+
+    async def _see_budgets(self) -> None:
+        self.budgets.set()
+
+    async def _wake(self) -> None:
+        self.news.set()
+
+    async def _hint(self, tenant: TenantId, experiment: Experiment) -> None:
+        """Wakes whoever waits for the search's events."""
+        await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
+
+    def _emit(self, unit: Unit, done: Done) -> None:
+        decision, loaded = done.decision, done.loaded
+        causes = _causes(done)
+        first = done.causes[0] if done.causes else None
+        for number in decision.wanted:
+            trial = decision.trials[number]
+            wanted = trial_wanted(loaded.submission, loaded.config, trial)
+            unit.emit(wanted, cause=causes.get(trial.id, first))
+        for number in decision.changed:
+            trial = decision.trials[number]
+            message = trial_changed(trial, decision.experiment.id)
+            unit.emit(message, cause=causes.get(trial.id, first))
+        if decision.is_announced:
+            unit.emit(experiment_changed(decision.experiment), cause=first)
+
+    def _answer(self, unit: Unit, done: Done) -> None:
+        asked = {
+            (d.message.trial_id, d.message.run_number, d.message.number): d.message
+            for d in done.causes
+            if isinstance(d.message, ValidationStored)
+        }
+        for judged in done.decision.judged:
+            trial = trial_id(done.decision.experiment.id, judged.trial)
+            message = asked[trial, judged.run, judged.validation]
+            unit.then(partial(self._tell, message.worker, _verdict(message.run_id, judged)))
+
+    async def _tell(self, worker: WorkerId, verdict: Verdict) -> None:
+        faults.point(BEFORE_VERDICT)
+        await self.bus.tell(verdict, worker)
+
+
+def _apply_all(reducer: Reducer[E], changes: Changes, events: Iterable[E]) -> None:
+    for event in events:
+        reducer(changes, event)
+
+
+def _verdict(run: RunId, judged: Judged) -> Verdict:
+    return Verdict(
+        run_id=run,
+        validation=judged.validation,
+        verdict=judged.verdict,
+        next_decide_at=judged.decide_at,
+    )
+
+
+def _trial(message: Event) -> TrialId:
+    found = getattr(message, "trial_id", None)
+    if found is None:
+        raise Broken(f"a {message.TYPE} names no trial")
+    return TrialId(found)
+
+
+def _causes(done: Done) -> dict[TrialId, Delivery[Any]]:
+    """The newest message about each trial that has one."""
+    found: dict[TrialId, Delivery[Any]] = {}
+    for delivery in done.causes:
+        trial = getattr(delivery.message, "trial_id", None)
+        if trial is not None:
+            found[TrialId(trial)] = delivery
+    return found

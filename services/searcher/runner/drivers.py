@@ -1,0 +1,158 @@
+"""The programs that drive searches: what they ask and tell, and what becomes of a search whose program stays away."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.searcher.core.experiment.entities import trial_id
+from services.searcher.core.experiment.states import EXPERIMENT, ExperimentState
+from services.searcher.core.journal.driver_events import DriverEvent, events_of
+from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.reducers.programs import tell
+from services.searcher.runner.dispatcher import Dispatcher
+from services.searcher.store import drivers, entities
+from services.searcher.store.drivers import Driver, Undriven
+from services.searcher.store.entities import Locked
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.clock import Clock
+from shared.db import Database
+from shared.errors import NotFound, Rejected
+from shared.ids import ExperimentId
+from shared.messages.searches import (
+    DrivenSearch,
+    GetDrivenSearch,
+    GetSearchEvents,
+    SearchEvent,
+    SearchEventPage,
+    SearchOperation,
+    TellSearch,
+)
+
+MOST_EVENTS = 500
+_READ = 500
+"""So many entries of a journal are looked through at once, at most."""
+AWAY = "no program drove the search for {:g} s (searcher.driver_timeout)"
+
+Dated = tuple[DriverEvent, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Drivers:
+    """Answers programs; runs in every replica."""
+
+    database: Database
+    units: Units
+    dispatcher: Dispatcher
+    clock: Clock
+
+    def answers(self) -> Mapping[Question, Answer]:
+        return {
+            GetSearchEvents: self.on_events,
+            GetDrivenSearch: self.on_search,
+            TellSearch: self.on_tell,
+        }
+
+    async def on_events(self, ask: Ask, query: GetSearchEvents) -> SearchEventPage:
+        """Return what happened behind `after`; who says that it drives the search is noted as seen."""
+        now, experiment = self.clock.now(), query.experiment_id
+        async with self.database.tenant(ask.tenant) as connection:
+            state, position = await _state(connection, experiment)
+            if query.driver is not None:
+                await drivers.save_driver(connection, ask.tenant, experiment, Driver(query.driver, now))
+            driver = await drivers.load_driver(connection, experiment)
+            after = driver.acknowledged if query.after is None else query.after
+            found, scanned = await _read(connection, experiment, after, min(query.limit, MOST_EVENTS))
+        return SearchEventPage(
+            events=tuple(_shown(each, at, experiment) for each, at in found),
+            scanned=scanned,
+            acknowledged=driver.acknowledged,
+            is_over=state in EXPERIMENT.final and scanned >= position,
+        )
+
+    async def on_search(self, ask: Ask, query: GetDrivenSearch) -> DrivenSearch:
+        """Return who drives the search."""
+        async with self.database.tenant(ask.tenant) as connection:
+            return await _look(connection, query.experiment_id)
+
+    async def on_tell(self, ask: Ask, query: TellSearch) -> DrivenSearch:
+        """Carry out what a program says, all or nothing, and note what it acknowledges."""
+        async with self.units.tenant(ask.tenant) as unit:
+            experiment = await entities.lock_experiment(unit.connection, query.experiment_id)
+            if experiment is None:
+                raise NotFound(f"experiment {query.experiment_id}")
+            if query.acknowledge is not None and query.acknowledge > experiment.position:
+                raise Rejected("unknown_event", f"there is no event {query.acknowledge} yet", "acknowledge")
+            if query.operations:
+                await self._tell(unit, experiment.id, [_operation(each) for each in query.operations])
+            driver = Driver(query.driver, unit.now, query.acknowledge or 0)
+            await drivers.save_driver(unit.connection, ask.tenant, experiment.id, driver)
+            return await _look(unit.connection, experiment.id)
+
+    async def end(self, undriven: Undriven) -> None:
+        """End a search whose program stays away for too long: what was told is carried out, what is undecided ends."""
+        async with self.units.tenant(undriven.tenant) as unit:
+            await entities.lock_experiment(unit.connection, undriven.experiment)
+            if undriven in await drivers.load_undriven(unit.connection, unit.now):
+                reason = AWAY.format(undriven.timeout_s)
+                await self._tell(unit, undriven.experiment, [Operation(Verb.SHUTDOWN, reason=reason)])
+
+    async def _tell(self, unit: Unit, experiment_id: ExperimentId, operations: Sequence[Operation]) -> None:
+        experiment = await entities.lock_experiment(unit.connection, experiment_id)
+        if experiment is None:
+            return
+        search = (await self.dispatcher.searches.borrow(unit, experiment)).search
+        named = search.named_by(operations)
+        trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else []
+        await self.dispatcher.decide_one(unit, Locked(experiment, trials), tell, operations)
+
+
+async def _state(connection: AsyncConnection, experiment: ExperimentId) -> tuple[ExperimentState, int]:
+    found = await entities.load_state(connection, experiment)
+    if found is None:
+        raise NotFound(f"experiment {experiment}")
+    return found
+
+
+async def _look(connection: AsyncConnection, experiment: ExperimentId) -> DrivenSearch:
+    _, position = await _state(connection, experiment)
+    driver = await drivers.load_driver(connection, experiment)
+    waiting, _ = await _read(connection, experiment, driver.acknowledged, MOST_EVENTS)
+    return DrivenSearch(
+        driver=driver.name,
+        seen_at=driver.seen_at,
+        acknowledged=driver.acknowledged,
+        position=position,
+        waiting=len(waiting),
+        waiting_since=waiting[0][1] if waiting else None,
+    )
+
+
+async def _read(
+    connection: AsyncConnection, experiment: ExperimentId, after: int, limit: int
+) -> tuple[list[Dated], int]:
+    """Return at most `limit` events behind `after`, never cutting a number apart but where it alone has more, and how far was read."""
+    found: list[Dated] = []
+    chunk = min(2 * limit, _READ)
+    while len(found) < limit:
+        entries = await entities.load_journal(connection, experiment, after, chunk)
+        for entry, at in entries:
+            events = [(event, at) for event in events_of(entry)]
+            if found and len(found) + len(events) > limit:
+                return found, after
+            found += events
+            after = entry.position
+        if len(entries) < chunk:
+            break
+    return found, after
+
+
+def _shown(event: DriverEvent, at: datetime, experiment: ExperimentId) -> SearchEvent:
+    trial = None if event.trial is None else trial_id(experiment, event.trial)
+    return SearchEvent(at=at, trial_id=trial, **asdict(event))
+
+
+def _operation(told: SearchOperation) -> Operation:
+    return Operation(**{**told.model_dump(), "verb": Verb(told.verb)})

@@ -1,0 +1,173 @@
+"""How trials and searches end: what is waited for, what is not, and what it is called."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.results import Result
+from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
+from services.searcher.core.reducers.commands import cancel
+from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, UploadDelay
+from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
+from services.searcher.core.reducers.validations import on_validation
+from shared.messages.queue import RequestOutcome
+from shared.messages.specs import Wanted
+from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
+from tests.unit.searcher.world import NOW, asha
+
+
+def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_not_wait() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 2, 1), is_requeued=False)))
+    closed = world.turn(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW)))
+    )
+    assert closed.wanted == (3,)
+    assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
+    assert world.trials[1].reason == "not all validations and checkpoints of its last run are stored yet"
+    world.turn(lambda changes: on_validation(changes, Result(1, 1, 2, 2, {"loss": 0.4})))
+    late = "1 checkpoint is not stored yet: the object store does not respond"
+    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
+    assert (world.trials[1].state, world.trials[1].reason) == ("finishing", late)
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, settles=False))))
+    assert world.trials[1].state == "finishing", "one that was counted before"
+    world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, CHECKPOINT)))
+    ended = world.trials[1]
+    assert (ended.state, ended.reason) == ("completed", None)
+    world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
+    after = world.trials[1]
+    assert after.reason is None
+    assert after.best and after.best.value == 0.4
+
+
+def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 1), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
+    assert world.trials[1].state == "finishing"
+    world.turn(lambda changes: cancel(changes, Wanted.KILL))
+    assert world.trials[1].state == "completed"
+    assert world.trials[1].reason == "not everything that its last run announced was stored"
+
+
+def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    assert world.trials[1].state == "finishing"
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 0), is_requeued=False)))
+    assert world.trials[1].state == "completed"
+
+
+def test_what_follows_a_complete_trial_is_proposed_knowing_what_it_came_to() -> None:
+    world = begun({"name": "random", "sampler": "tpe", "max_trials": 3, "max_concurrent_trials": 1})
+    world.grant(1)
+    world.validate(1, step=1, loss=0.5)
+    world.close(1, "completed")
+    assert [entry.kind for entry in world.journal] == ["started", "observed", "ended"]
+    assert world.journal[-1].facts["created"]
+
+
+def test_a_lost_run_is_not_waited_for() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, None, None), is_requeued=False)))
+    world.turn(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("failed", 1, "lost ten times", NOW)))
+    )
+    assert (world.trials[1].state, world.trials[1].reason) == ("error", "lost ten times")
+
+
+def test_what_never_comes_is_given_up_with_a_reason() -> None:
+    world = begun(RANDOM)
+    world.grant(1)
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 5, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: on_overdue(changes, 1))
+    assert world.trials[1].state == "completed"
+    assert "not everything" in (world.trials[1].reason or "")
+
+
+def test_a_repeated_close_creates_nothing() -> None:
+    world = begun(RANDOM)
+    world.close(1, "completed")
+    assert world.close(1, "completed").wanted == ()
+    assert len(world.trials) == 3
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "state"),
+    [
+        (["failed", "failed", "failed", "completed"], "completed"),
+        (["failed"] * 4, "error"),
+        (["cancelled"] * 4, "cancelled"),
+        (["failed", "cancelled", "cancelled", "cancelled"], "error"),
+    ],
+)
+def test_how_a_search_ends(outcomes: list[RequestOutcome], state: str) -> None:
+    world = begun(RANDOM)
+    for number, outcome in enumerate(outcomes, 1):
+        world.grant(number)
+        if outcome == "completed":
+            world.validate(number, 1, 0.5)
+        world.close(number, outcome)
+    assert world.experiment.state == state
+    assert world.experiment.ended_at == NOW
+
+
+def test_a_metric_that_nobody_reported_is_an_error_with_its_name() -> None:
+    world = begun(RANDOM)
+    for number in range(1, 5):
+        world.grant(number)
+        world.close(number, "completed")
+    assert world.experiment.state == "error"
+    assert "'loss'" in (world.experiment.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("searcher", "values", "missing"),
+    [
+        (RANDOM, {"accuracy": 0.5}, "searcher.metric 'loss'"),
+        (asha(time_metric="epochs"), {"loss": 0.5}, "searcher.time_metric 'epochs'"),
+        (asha(time_metric="epochs"), {"loss": 0.5, "epochs": math.nan}, "searcher.time_metric 'epochs'"),
+    ],
+)
+def test_a_missing_metric_ends_the_experiment_with_the_reason(
+    searcher: dict[str, object], values: dict[str, float], missing: str
+) -> None:
+    world = begun(searcher)
+    world.grant(1)
+    decision = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
+    assert [j.verdict for j in decision.judged] == ["stop"]
+    assert world.experiment.state == "stopping"
+    assert {trial.wanted for trial in world.trials.values()} == {Wanted.KILL}
+    for number in list(world.trials):
+        world.obey(number)
+    assert world.experiment.state == "error"
+    assert missing in (world.experiment.reason or "")
+    assert "step 1" in (world.experiment.reason or "")
+
+
+def test_nan_ranks_worst_and_is_never_best() -> None:
+    world = begun(asha())
+    world.grant(1), world.grant(2), world.grant(3)
+    world.validate(1, 1, 0.5)
+    assert world.validate(2, 1, math.nan).judged[0].verdict == "stop"
+    assert world.validate(3, 1, -math.inf).judged[0].verdict == "stop"
+    assert world.experiment.best and world.experiment.best.trial == 1
+
+
+def test_larger_is_better() -> None:
+    world = begun(asha(smaller_is_better=False))
+    world.grant(1), world.grant(2), world.grant(3)
+    world.validate(1, 1, 0.5)
+    assert world.validate(2, 1, 0.4).judged[0].verdict == "stop"
+    assert world.validate(3, 1, 0.6).judged[0].verdict == "go_on"
+    assert world.experiment.best and world.experiment.best.trial == 3
