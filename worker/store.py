@@ -18,7 +18,7 @@ from muster import wire
 from shared.ids import RunId
 from shared.messages.allocations import DesiredAllocation
 from shared.outages import Outages
-from worker.core.run import LocalRun
+from worker.core.run.reducers import LocalRun
 from worker.places import Places
 
 MOST_NUMBERINGS = 1000

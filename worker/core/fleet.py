@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
-from worker.core.gang import take_seat
-from worker.core.resize import is_new_formation, on_formation
-from worker.core.run import Change, LocalRun, on_desired, on_dropped
-from worker.core.seats import Formation
-from worker.core.state import MACHINE, Trigger
+from worker.core.gang.members import take_seat
+from worker.core.gang.seats import Formation
+from worker.core.run.reducers import Change, LocalRun, on_desired, on_dropped
+from worker.core.run.resize import is_new_formation, on_formation
+from worker.core.run.states import MACHINE, Trigger
 
 ORPHAN_AFTER_S = 1800.0
 OWING_TIMES = 8

@@ -13,7 +13,7 @@ from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.specs import PolicyMatch
 from worker.connection.line import Line
 from worker.core.policies import Policies
-from worker.core.run import LocalRun
+from worker.core.run.reducers import LocalRun
 from worker.environments.environments import Environments
 from worker.executors.port import Processes
 from worker.journal.journal import Journal

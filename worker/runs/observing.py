@@ -1,8 +1,8 @@
 """What the scheduler is told of a run on this machine."""
 
 from shared.messages.allocations import Measured, ObservedAllocation
-from worker.core.resize import can_resize, joined, prepared
-from worker.core.state import RunState
+from worker.core.run.resize import can_resize, joined, prepared
+from worker.core.run.states import RunState
 from worker.ranks.launch.description import spec_of
 from worker.runs.context import RunContext
 

@@ -1,6 +1,6 @@
 """The work of a resize on this machine: stand-by ranks are started, seats are told, the meeting place of the gang that was is closed.
 
-Neighbours: `core/resize` says what is to be done, `supervisor` keeps and calls.
+Neighbours: `core/run/resize` says what is to be done, `supervisor` keeps and calls.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from muster import wire
 from shared import telemetry
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
-from worker.core.resize import StartStandBys, TellSeats
+from worker.core.run.resize import StartStandBys, TellSeats
 from worker.executors.port import Order
 from worker.journal.outputs import outputs_of
 from worker.ranks.launch.frames import rank_frames, rendezvous_frame, seat_frame

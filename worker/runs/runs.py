@@ -13,12 +13,12 @@ from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedA
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
 from shared.outages import Outages
-from worker.core import run as core
 from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
-from worker.core.plan import OpenRendezvous, StartRanks, next_look
-from worker.core.run import LocalRun
-from worker.core.state import RunState
+from worker.core.run import reducers as core
+from worker.core.run.plan import OpenRendezvous, StartRanks, next_look
+from worker.core.run.reducers import LocalRun
+from worker.core.run.states import RunState
 from worker.executors.parents import Parents
 from worker.ranks.launch.description import is_elastic, spec_of
 from worker.ranks.server import same_token

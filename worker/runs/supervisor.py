@@ -9,13 +9,13 @@ from muster import wire
 from muster.errors import MusterError
 from shared import faults, telemetry
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core import resize, run as core
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.naming import RENDEZVOUS, part_of, process_name
-from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
-from worker.core.resize import StartStandBys, TellSeats
-from worker.core.run import LocalRun
-from worker.core.state import RunState, Trigger
+from worker.core.run import reducers as core, resize
+from worker.core.run.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
+from worker.core.run.reducers import LocalRun
+from worker.core.run.resize import StartStandBys, TellSeats
+from worker.core.run.states import RunState, Trigger
 from worker.executors.port import Order
 from worker.machine.kernel import MemoryKills
 from worker.ranks.launch.frames import hook_frame, rank_frames, rendezvous_frame

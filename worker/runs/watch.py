@@ -10,6 +10,7 @@ from pathlib import Path
 
 from muster.wire.pulse import PULSES, RECORD_BYTES, Phase, Pulse, read_pulses, stacks_name
 from shared.messages.specs import SlotKind, TrialSpec
+from worker.core.gang.seats import Seat
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
@@ -24,7 +25,6 @@ from worker.core.hang import (
     stack_of,
     wants_look,
 )
-from worker.core.seats import Seat
 from worker.executors.port import Processes
 from worker.sandbox.opening import opened
 

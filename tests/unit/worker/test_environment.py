@@ -8,8 +8,8 @@ import pytest
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
-from worker.core.run import LocalRun
-from worker.core.seats import Seat
+from worker.core.gang.seats import Seat
+from worker.core.run.reducers import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups
 from worker.machine.host import Machine
 from worker.places import RunPlaces

@@ -9,8 +9,8 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import Gate, Standing, apply_desired, is_abandoned, is_orphaned, pass_gate
-from worker.core.gang import parse_address
-from worker.core.state import RunState
+from worker.core.gang.members import parse_address
+from worker.core.run.states import RunState
 
 ME = WorkerId("w1")
 MEMBERS = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.core import run as core
+from worker.core.run import reducers as core
 
 OWN = "the disk of worker w1 is full: free space under /var/muster"
 

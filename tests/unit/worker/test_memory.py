@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 
 from shared.ids import AllocationId, RunId
-from worker.core import run as core
+from worker.core.gang.seats import Seat
 from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
-from worker.core.run import LocalRun
-from worker.core.seats import Seat
-from worker.core.state import RunState
+from worker.core.run import reducers as core
+from worker.core.run.reducers import LocalRun
+from worker.core.run.states import RunState
 from worker.machine.kernel import MemoryKills
 
 RUN = replace(

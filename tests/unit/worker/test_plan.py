@@ -9,9 +9,10 @@ from hypothesis import given, settings, strategies as st
 from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
-from worker.core import run as core
+from worker.core.gang.seats import Seat
 from worker.core.hang import TERM_GRACE_S
-from worker.core.plan import (
+from worker.core.run import reducers as core
+from worker.core.run.plan import (
     GANG_GRACE_S,
     LINGER_S,
     Action,
@@ -23,9 +24,8 @@ from worker.core.plan import (
     next_look,
     plan,
 )
-from worker.core.run import Change, LocalRun
-from worker.core.seats import Seat
-from worker.core.state import MACHINE, RunState, Trigger
+from worker.core.run.reducers import Change, LocalRun
+from worker.core.run.states import MACHINE, RunState, Trigger
 
 ALONE = Seat(index=0, members=1, first_rank=0, ranks=1, size=1)
 CHIEF = Seat(index=0, members=2, first_rank=0, ranks=1, size=2)

@@ -7,18 +7,10 @@ from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import apply_desired
-from worker.core.plan import Action, OpenRendezvous, StartRanks, Tell, plan
-from worker.core.resize import (
-    StartStandBys,
-    TellSeats,
-    can_resize,
-    joined,
-    on_left,
-    on_seated,
-    prepared,
-)
-from worker.core.run import LocalRun, on_exit, on_fetched, on_rendezvous, on_started
-from worker.core.state import RunState
+from worker.core.run.plan import Action, OpenRendezvous, StartRanks, Tell, plan
+from worker.core.run.reducers import LocalRun, on_exit, on_fetched, on_rendezvous, on_started
+from worker.core.run.resize import StartStandBys, TellSeats, can_resize, joined, on_left, on_seated, prepared
+from worker.core.run.states import RunState
 
 CHIEF, OTHER = WorkerId("w1"), WorkerId("w2")
 SPEC = TrialSpec(experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss")

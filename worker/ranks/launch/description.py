@@ -4,7 +4,7 @@ from muster import wire
 from muster.errors import Rejected
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
-from worker.core.run import LocalRun
+from worker.core.run.reducers import LocalRun
 from worker.machine.host import Machine
 from worker.places import RunPlaces
 from worker.transfer.checkpoints.restore import Latest

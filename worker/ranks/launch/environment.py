@@ -6,10 +6,10 @@ from muster import wire
 from muster.config.launching import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
-from worker.core.backends.port import Meeting, Place
-from worker.core.gang import BACKENDS, parse_address
-from worker.core.network import joining_interface
-from worker.core.run import LocalRun
+from worker.core.gang.backends.port import Meeting, Place
+from worker.core.gang.members import BACKENDS, parse_address
+from worker.core.gang.network import joining_interface
+from worker.core.run.reducers import LocalRun
 from worker.machine.host import Machine, interfaces
 from worker.places import RunPlaces
 from worker.ranks.launch.description import is_elastic, spec_of

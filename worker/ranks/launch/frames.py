@@ -5,9 +5,9 @@ from shutil import which
 
 from muster import wire
 from shared.messages.allocations import DesiredAllocation
-from worker.core.gang import BACKENDS
+from worker.core.gang.members import BACKENDS
 from worker.core.naming import HOOK, RENDEZVOUS, process_name
-from worker.core.run import LocalRun
+from worker.core.run.reducers import LocalRun
 from worker.machine.host import Machine
 from worker.places import RunPlaces
 from worker.ranks.launch.description import is_elastic, spec_of

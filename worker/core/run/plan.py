@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from shared.messages.specs import Signal
-from worker.core.resize import StartStandBys, TellSeats, plan_resize
-from worker.core.run import LocalRun
-from worker.core.state import MACHINE, RunState, Trigger
+from worker.core.run.reducers import LocalRun
+from worker.core.run.resize import StartStandBys, TellSeats, plan_resize
+from worker.core.run.states import MACHINE, RunState, Trigger
 
 GANG_GRACE_S = 5.0
 """How long the rest of a gang may live after a rank failed: time for its own traceback, no more."""

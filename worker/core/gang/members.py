@@ -6,11 +6,11 @@ from muster.config.launching import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import Member
-from worker.core.backends.horovod import Horovod
-from worker.core.backends.none import NoBackend
-from worker.core.backends.port import Backend
-from worker.core.backends.torch import Torch
-from worker.core.seats import Seat
+from worker.core.gang.backends.horovod import Horovod
+from worker.core.gang.backends.none import NoBackend
+from worker.core.gang.backends.port import Backend
+from worker.core.gang.backends.torch import Torch
+from worker.core.gang.seats import Seat
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from muster.config.launching import Optimizations
 from shared.messages.specs import Member
-from worker.core.seats import Seat
+from worker.core.gang.seats import Seat
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from zlib import crc32
 from muster import wire
 from muster.config.launching import Optimizations
 from shared.messages.specs import Member
-from worker.core.backends.port import Meeting, Place, communication
+from worker.core.gang.backends.port import Meeting, Place, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
 """Below those that systems give out by themselves."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.config.launching import Optimizations
 from shared.messages.specs import Member
-from worker.core.backends.port import Meeting, Place, communication, processes_per_slot
+from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
 
 
 class Torch:

@@ -5,9 +5,9 @@ from typing import Literal
 
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import PolicyMatch, Signal
+from worker.core.gang.seats import Formation, Seat
 from worker.core.memory import KILLED, lack_of_memory
-from worker.core.seats import Formation, Seat
-from worker.core.state import MACHINE, RunState, Trigger
+from worker.core.run.states import MACHINE, RunState, Trigger
 
 Fault = Literal["user", "machine"]
 

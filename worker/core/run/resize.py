@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from shared.ids import WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Signal
-from worker.core.gang import take_seat
+from worker.core.gang.members import take_seat
+from worker.core.gang.seats import Formation
 from worker.core.naming import process_name
-from worker.core.run import LocalRun
-from worker.core.seats import Formation
-from worker.core.state import MACHINE, RunState, Trigger
+from worker.core.run.reducers import LocalRun
+from worker.core.run.states import MACHINE, RunState, Trigger
 
 
 @dataclass(frozen=True, slots=True)
