@@ -36,7 +36,7 @@ from worker.runs.context import Tools
 from worker.runs.runs import Runs
 from worker.sandbox.accounts import Account, find_account
 from worker.settings import Settings, WorkerSettings, inherited_environment
-from worker.store import Store
+from worker.store.store import Store
 from worker.transfer.cache import FileCache
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.code import CodeCache

@@ -30,7 +30,7 @@ from worker.journal.journal import Journal
 from worker.journal.sending import report_sender
 from worker.journal.sources import Source
 from worker.ranks.records import make_record
-from worker.store import KeptRun
+from worker.store.records import KeptRun
 
 REPORTS = 50
 """Reports of a burst."""

@@ -1,50 +1,15 @@
-"""How a run's journals and uploads reach the registry: records that are JSON already become a batch without being read again."""
+"""How a run's journals reach the registry: records that are JSON already become a batch without being read again."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shared import telemetry
-from shared.messages.checkpoints import (
-    CommitCheckpoint,
-    CommitMany,
-    Committed,
-    Upload,
-    UploadLinks,
-    UploadMany,
-)
-from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
 from worker.connection.line import Line
-from worker.store import KeptRun
+from worker.store.records import KeptRun
 
 REQUEST_S = 10.0
 Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
-
-
-class RegistryLine:
-    """The registry, as uploads ask it."""
-
-    def __init__(self, line: Line) -> None:
-        self._line = line
-
-    async def announce(self, upload: Upload) -> UploadLinks:
-        return await self._line.request(upload, timeout_s=REQUEST_S)
-
-    async def commit(self, commit: CommitCheckpoint) -> Committed:
-        # Verifying reads every object: a large checkpoint takes its time.
-        return await self._line.request(commit, timeout_s=6 * REQUEST_S)
-
-    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:
-        return (await self._line.request(request, timeout_s=REQUEST_S)).answers
-
-    async def commit_many(self, request: CommitMany) -> Sequence[Committed]:
-        return (await self._line.request(request, timeout_s=6 * REQUEST_S)).answers
-
-    async def send_media(self, request: SendMedia) -> MediaTarget:
-        return await self._line.request(request, timeout_s=REQUEST_S)
-
-    async def commit_media(self, request: CommitMedia) -> MediaKept:
-        return await self._line.request(request, timeout_s=3 * REQUEST_S)
 
 
 def report_sender(kept: KeptRun, line: Line) -> Send:

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 import structlog
 
@@ -16,20 +17,22 @@ from shared.outages import Outages
 from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.run import reducers as core
-from worker.core.run.plan import OpenRendezvous, StartRanks, next_look
-from worker.core.run.reducers import LocalRun
+from worker.core.run.actions import OpenRendezvous, StartRanks
+from worker.core.run.plan import next_look
+from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
 from worker.executors.parents import Parents
-from worker.ranks.launch.description import is_elastic, spec_of
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
-from worker.runs.context import ContextEvents, RunContext, Tools, open_context
-from worker.runs.observing import observed_of
-from worker.runs.resizing import resume
-from worker.runs.supervisor import Supervisor, last_words
-from worker.store import KeptRun, Store
+from worker.runs.actions import last_words, resume
+from worker.runs.assembly import ContextEvents, open_context
+from worker.runs.context import RunContext, Tools
+from worker.runs.draining import Draining
+from worker.runs.messages import observed_of, read_desired
+from worker.runs.supervisor import Supervisor
+from worker.store.records import KeptRun
+from worker.store.store import Store
 
-DRAIN_CHECK_S = 0.5
 END_S = 3.0
 _SIGNALS = {"go_on": Signal.RUN, "stop": Signal.STOP, "pause": Signal.PAUSE}
 _SIGKILL = 9
@@ -47,7 +50,7 @@ class Runs:
         self._on_change = on_change
         self._gate = Gate(store.load_epoch())
         self._contexts: dict[AllocationId, RunContext] = {}
-        self._draining: set[RunContext] = set()
+        self._draining = Draining(tools, store, on_change)
         self._outages = Outages()
         self._starts_fail: Callable[[], str | None] = lambda: None
         self._supervisor = Supervisor(tools, store, on_change)
@@ -76,7 +79,7 @@ class Runs:
     @property
     def is_drained(self) -> bool:
         """Whether nothing runs here and the registry has everything."""
-        return not self._contexts and not self._draining
+        return not self._contexts and not self._draining.contexts
 
     @property
     def standing(self) -> Standing:
@@ -105,12 +108,12 @@ class Runs:
             if kept.run.is_over:
                 context.tail.end(last_words(kept))
                 context.media.finish()
-            if kept.forgotten:
-                self._drain(context)
+            if kept.run.state is RunState.FORGOTTEN:
+                self._draining.add(context)
                 continue
             self._contexts[kept.run.allocation_id] = context
             context.start(self._supervisor.bound(context), "room")
-            if kept.run.state is RunState.FETCHING:
+            if kept.run.state is RunState.PREPARING:
                 context.start(self._supervisor.prepare(context), "prepare")
             _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
 
@@ -131,13 +134,14 @@ class Runs:
             self._store.save_epoch(gate.epoch)
         self._gate = gate
         runs = {allocation_id: context.run for allocation_id, context in self._contexts.items()}
-        applied = apply_desired(runs, desired, self._tools.worker)
+        applied = apply_desired(runs, read_desired(desired), self._tools.worker)
+        allocations = {allocation.allocation_id: allocation for allocation in desired.allocations}
         for allocation in desired.allocations:
             self._take_members(allocation)
         for run in applied.changed:
             self._supervisor.update(self._contexts[run.allocation_id], run)
-        for run, allocation in applied.new:
-            self._begin(run, allocation)
+        for run in applied.new:
+            self._begin(run, allocations[run.allocation_id])
         for allocation in desired.allocations:
             if allocation.hangs and (context := self._contexts.get(allocation.allocation_id)):
                 self._supervisor.end_hung(context)
@@ -176,14 +180,14 @@ class Runs:
         """All living processes of an environment's parent were told: what is missing was never started, or died with an earlier parent."""
         for context in list(self._contexts.values()):
             run = context.run
-            if run.is_over or run.state is RunState.FETCHING or context.kept.environment != environment:
+            if run.is_over or run.state is RunState.PREPARING or context.kept.environment != environment:
                 continue
-            missing = run.ranks_asked and not any(part_of(name) != RENDEZVOUS for name in context.started)
+            missing = run.has_launched and not any(part_of(name) != RENDEZVOUS for name in context.started)
             if missing and run.state is RunState.STARTING:
                 self._supervisor.act(context, StartRanks())
             elif missing:
                 self._supervisor.update(context, core.on_parent_lost(run))
-            elif run.rendezvous_asked and not run.ranks_asked and run.rendezvous is None:
+            elif _waits_for_parent(run):
                 self._supervisor.act(context, OpenRendezvous())
             else:
                 resume(context, self._supervisor.send)
@@ -228,11 +232,11 @@ class Runs:
 
     async def close(self) -> None:
         """Close every context; its files stay."""
-        for context in (*self._contexts.values(), *self._draining):
+        for context in (*self._contexts.values(), *self._draining.contexts):
             await context.close()
 
     def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
-        if any(context.run.run_id == run.run_id for context in self._draining):
+        if self._draining.has(run.run_id):
             return  # its part of before is still being sent; the scheduler sends it again
         kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
         try:
@@ -254,34 +258,22 @@ class Runs:
         if context is not None and allocation.generation > context.kept.allocation.generation:
             changed = {"members": allocation.members, "generation": allocation.generation}
             kept = context.kept.allocation.model_copy(update=changed)
-            context.kept = context.kept.model_copy(update={"allocation": kept})
+            context.kept = replace(context.kept, allocation=kept)
 
     def _forget(self, context: RunContext) -> None:
         """The scheduler knows of its end: what is left is to be sent."""
-        context.kept = context.kept.model_copy(update={"forgotten": True})
+        context.kept = replace(context.kept, run=core.on_forgotten(context.run))
         with suppress(OSError):
             self._store.save_run(context.kept)
         self._contexts.pop(context.run.allocation_id, None)
-        self._drain(context)
-
-    def _drain(self, context: RunContext) -> None:
         self._draining.add(context)
-        context.start(self._drop_when_drained(context), "drain")
-
-    async def _drop_when_drained(self, context: RunContext) -> None:
-        while True:
-            if context.is_drained:
-                break
-            await asyncio.sleep(DRAIN_CHECK_S)
-        self._draining.discard(context)
-        run_id = context.run.run_id
-        context.tasks.discard(asyncio.current_task())
-        await context.close()
-        self._tools.machine.cgroups.drop(run_id)
-        may_return = is_elastic(spec_of(context.kept.allocation))
-        (self._store.leave_run if may_return else self._store.drop_run)(run_id)
-        self._on_change()
 
     def _find(self, run_id: str) -> RunContext | None:
         contexts: Iterable[RunContext] = self._contexts.values()
         return next((context for context in contexts if str(context.run.run_id) == run_id), None)
+
+
+def _waits_for_parent(run: LocalRun) -> bool:
+    """Whether a warm parent that is gone was asked for the rendezvous, and nothing else."""
+    gang = run.gang
+    return run.state is RunState.RENDEZVOUS and gang.rendezvous_asked and gang.rendezvous is None

@@ -4,7 +4,7 @@ from muster import wire
 from muster.errors import Rejected
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
-from worker.core.run.reducers import LocalRun
+from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
 from worker.places import RunPlaces
 from worker.transfer.checkpoints.restore import Latest
@@ -29,7 +29,7 @@ def write_trial_file(
     spec = spec_of(allocation)
     description = wire.TrialFile(
         socket=str(machine.socket),
-        size=run.seat.size,
+        size=run.gang.seat.size,
         hparams=dict(spec.hyperparameters),
         seed=spec.seed,
         checkpoints=str(places.checkpoints),

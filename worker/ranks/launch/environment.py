@@ -9,7 +9,7 @@ from shared.messages.specs import WHOLE_SLOT
 from worker.core.gang.backends.port import Meeting, Place
 from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.gang.network import joining_interface
-from worker.core.run.reducers import LocalRun
+from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
 from worker.places import RunPlaces
 from worker.ranks.launch.description import is_elastic, spec_of
@@ -24,7 +24,7 @@ def rank_environment(
 ) -> dict[str, str]:
     """The variables of the rank with this local number."""
     spec = spec_of(allocation)
-    seat = run.next_seat
+    seat = run.gang.next_seat
     place = _place(local, run, allocation)
     environment = {
         **_own_part(places, machine),
@@ -41,8 +41,8 @@ def rank_environment(
     if machine.kind == "cpu":
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
     if is_elastic(spec):
-        environment[wire.ENV_GENERATION] = str(run.generation)
-    if run.formation is not None:
+        environment[wire.ENV_GENERATION] = str(run.gang.generation)
+    if run.gang.formation is not None:
         return environment | {wire.ENV_STANDS_BY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
     backend = BACKENDS[spec.distributed]
@@ -60,7 +60,7 @@ def forming_environment(
     """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
     spec = spec_of(allocation)
     backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
-    meeting = Meeting(*parse_address(run.rendezvous or ""))
+    meeting = Meeting(*parse_address(run.gang.rendezvous or ""))
     place = _place(local, run, allocation)
     own = _network(allocation, run, machine) | backend.threads(place, machine.cores)
     left = {name: value for name, value in own.items() if name not in spec.environment}
@@ -69,17 +69,17 @@ def forming_environment(
 
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
     """How many cores each process here has, where a slot is a core."""
-    seat = run.next_seat
+    seat = run.gang.next_seat
     return max(1, allocation.members[seat.index].slots // seat.ranks)
 
 
 def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> Place:
-    return Place(f"{run.run_id}.{run.generation}", allocation.members, run.next_seat, local)
+    return Place(f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_seat, local)
 
 
 def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
     """Which interface to use; nothing where a run has no other machine and no other process."""
-    if run.next_seat.size == 1 and run.next_seat.meets:
+    if run.gang.next_seat.size == 1 and run.gang.next_seat.meets:
         return {}
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
     interface = joining_interface(machine.address, peers, interfaces())
@@ -104,4 +104,4 @@ def _users_part(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _meeting(run: LocalRun) -> Meeting | None:
-    return Meeting(*parse_address(run.rendezvous or "")) if run.seat.is_gang else None
+    return Meeting(*parse_address(run.gang.rendezvous or "")) if run.gang.seat.is_gang else None

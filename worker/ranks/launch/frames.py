@@ -7,7 +7,7 @@ from muster import wire
 from shared.messages.allocations import DesiredAllocation
 from worker.core.gang.members import BACKENDS
 from worker.core.naming import HOOK, RENDEZVOUS, process_name
-from worker.core.run.reducers import LocalRun
+from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
 from worker.places import RunPlaces
 from worker.ranks.launch.description import is_elastic, spec_of
@@ -25,10 +25,10 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
     """Ask for the gang's rendezvous, bound to this machine's address in it."""
     distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
-        name=process_name(run.run_id, run.generation, RENDEZVOUS),
+        name=process_name(run.run_id, run.gang.generation, RENDEZVOUS),
         run=str(run.run_id),
         hosts=BACKENDS[distributed].hosts(allocation.members),
-        size=run.next_seat.size,
+        size=run.gang.next_seat.size,
         address=machine.address,
         backend=distributed,
     )
@@ -38,9 +38,9 @@ def hook_frame(
     run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, script: str
 ) -> wire.Launch:
     """Run the experiment's start-up script here; what it prints stands in the log of this machine's first rank."""
-    rank, account = run.seat.first_rank, machine.account
+    rank, account = run.gang.seat.first_rank, machine.account
     return wire.Launch(
-        name=process_name(run.run_id, run.generation, HOOK),
+        name=process_name(run.run_id, run.gang.generation, HOOK),
         run=str(run.run_id),
         command=[which("bash") or "/bin/sh", script],
         directory=str(places.code),
@@ -64,7 +64,7 @@ def rank_frames(
     locals_: Iterable[int] | None = None,
 ) -> list[wire.Launch]:
     """One launch for each of these ranks of this worker, by their local numbers; None: for all."""
-    wanted = range(run.seat.ranks) if locals_ is None else locals_
+    wanted = range(run.gang.seat.ranks) if locals_ is None else locals_
     return [_rank_frame(local, run, allocation, places, machine, token) for local in wanted]
 
 
@@ -72,22 +72,22 @@ def seat_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> wire.Join | wire.Leave:
     """What a rank is told of the gang that is formed now."""
-    formation = run.formation
-    if formation is None or formation.seat is None or local >= run.ranks or not run.births:
-        return wire.Leave(run.generation)
-    return wire.Join(run.generation, forming_environment(local, run, allocation, machine))
+    formation = run.gang.formation
+    if formation is None or formation.seat is None or local >= run.local_ranks or not run.ranks.births:
+        return wire.Leave(run.gang.generation)
+    return wire.Join(run.gang.generation, forming_environment(local, run, allocation, machine))
 
 
 def _rank_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, token: str
 ) -> wire.Launch:
     spec = spec_of(allocation)
-    rank = run.next_seat.first_rank + local
+    rank = run.gang.next_seat.first_rank + local
     account = machine.account
     on_gpu = machine.kind != "cpu"
     entrypoint = spec.entrypoint if isinstance(spec.entrypoint, str) else list(spec.entrypoint)
     return wire.Launch(
-        name=process_name(run.run_id, run.generation, local),
+        name=process_name(run.run_id, run.gang.generation, local),
         run=str(run.run_id),
         command=entrypoint,
         directory=str(places.code),

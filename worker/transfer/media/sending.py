@@ -17,7 +17,7 @@ from shared.ids import RunId, new_id
 from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
 from shared.outages import Outages
-from worker.store import write_whole
+from worker.store.store import write_whole
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
 
 AFTER_COMMIT = faults.register("media.after_commit")

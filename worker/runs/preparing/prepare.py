@@ -9,8 +9,8 @@ from shared.outages import Outages
 from worker.environments.environments import Wish
 from worker.ranks.launch.description import spec_of, write_trial_file
 from worker.runs.context import RunContext
-from worker.runs.profiling import make_timings
-from worker.runs.watch import make_pulses
+from worker.runs.watching.hangs import make_pulses
+from worker.runs.watching.profiling import make_timings
 
 MAX_RETRY_S = 5.0
 ROOM_AGAIN_S = 1.0
@@ -68,13 +68,13 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
                 run_id,
                 allocation.tenant,
                 places.latest,
-                is_gang=context.run.seat.members > 1,
+                is_gang=context.run.gang.seat.members > 1,
                 say=lambda text: context.tail.say(text, "warning"),
             )
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
-    make_pulses(places.watch, context.run.seat.ranks)
+    make_pulses(places.watch, context.run.gang.seat.ranks)
     if context.profile:
-        make_timings(places.watch, context.run.seat.ranks)
+        make_timings(places.watch, context.run.gang.seat.ranks)
     if tools.machine.account is not None:
         tools.machine.account.own(places)

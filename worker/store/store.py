@@ -12,30 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from muster import wire
 from shared.ids import RunId
-from shared.messages.allocations import DesiredAllocation
 from shared.outages import Outages
-from worker.core.run.reducers import LocalRun
 from worker.places import Places
+from worker.store.records import KeptRun, read_record, write_record
 
 MOST_NUMBERINGS = 1000
 """Of runs that may come back; of older ones that do, the first lines would be lost."""
 _KEEPING = "keeping records; they wait in memory"
 _log = structlog.get_logger()
-
-
-class KeptRun(BaseModel):
-    """A run as it stands on disk. `forgotten`: only its journals and uploads are still of interest. `environment`: that its processes
-    run in; empty: the worker's own."""
-
-    run: LocalRun
-    allocation: DesiredAllocation
-    token: str
-    forgotten: bool = False
-    environment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +55,7 @@ class Store:
         """Every run that is not done with; unreadable records are named in the log and left."""
         for folder in sorted(self._places.runs.iterdir()):
             try:
-                yield KeptRun.model_validate_json((folder / "run.json").read_text())
+                yield read_record((folder / "run.json").read_text())
             except (OSError, ValidationError) as error:
                 _log.error("a run's record could not be read", folder=str(folder), error=str(error))
 
@@ -82,14 +70,14 @@ class Store:
             places.make()
             if left.is_dir():
                 shutil.copytree(left, places.journals, dirs_exist_ok=True)
-            write_whole(places.record, kept.model_dump_json(), sync=False)
+            write_whole(places.record, write_record(kept), sync=False)
         except OSError:
             self.drop_run(kept.run.run_id)
             raise
 
     def save_run(self, kept: KeptRun) -> None:
         """Keep a run as it now is; its end is kept on the disk itself."""
-        self._write(self._places.run(kept.run.run_id).record, _Owed(kept.model_dump_json(), kept.run.is_over))
+        self._write(self._places.run(kept.run.run_id).record, _Owed(write_record(kept), kept.run.is_over))
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""

@@ -22,7 +22,7 @@ from worker.machine.gpus import Gpus
 from worker.places import RunPlaces
 from worker.ranks.launch.description import spec_of
 from worker.sandbox.opening import opened
-from worker.store import KeptRun
+from worker.store.records import KeptRun
 
 
 @dataclass(frozen=True, slots=True)
