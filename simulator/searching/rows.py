@@ -10,7 +10,7 @@ from services.searcher.core.entities import Experiment, Trial
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.search import Search
 from shared.ids import ExperimentId, TenantId, TrialId
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 
 
 @dataclass(slots=True)

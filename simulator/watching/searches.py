@@ -11,7 +11,7 @@ from services.searcher.core.entities import Trial, trial_id
 from services.searcher.core.journal import Entry, replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from shared.ids import ExperimentId, TrialId
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 from simulator.watching.breach import Invariant
 
 

@@ -9,8 +9,8 @@ from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
 from services.searcher.core.warm import COLD, Warmth
 from shared.ids import WorkerId
-from simulator.searching.earlier import Earlier
-from simulator.searching.learning import Landscape, Learning
+from simulator.experiments.earlier import Earlier
+from simulator.experiments.learning import Landscape, Learning
 from simulator.trials import Item, SteppedWork
 
 

@@ -6,7 +6,7 @@ from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.reservations import Reservation
 from shared.ids import PoolName, derived_id
 from simulator.agenda import BEGINNING
-from simulator.owner import ROOT, tenant_id
+from simulator.demand.owner import ROOT, tenant_id
 
 
 class Booking(NamedTuple):
