@@ -13,15 +13,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from deploy.database.roles import (
-    allow_logins,
-    create_logins,
-    create_roles,
-    drop_logins,
-    grant,
-    set_password,
-)
-from deploy.database.urls import PlatformDatabase, login_name, on_database
+from deploy.postgres.roles import allow_logins, create_logins, create_roles, drop_logins, grant, set_password
+from deploy.postgres.urls import PlatformDatabase, login_name, on_database
 from muster.errors import Conflict, Rejected
 
 SETUP_LOCK = 0x6D75737465

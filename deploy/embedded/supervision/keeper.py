@@ -4,11 +4,11 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Literal
 
-from deploy.embedded.logfiles import note
-from deploy.embedded.processes import ProcessId
+from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.servers.base import Daemon
 from deploy.embedded.services import BAD_SETTINGS
 from deploy.embedded.state import Part, PartState
+from deploy.embedded.supervision.logfiles import note
 from muster.errors import Broken
 
 FIRST_PAUSE_S = 0.25

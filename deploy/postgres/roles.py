@@ -10,7 +10,7 @@ import os
 from base64 import b64encode
 from collections.abc import Collection, Mapping
 
-from deploy.database.urls import SERVICES, login_name, role_names
+from deploy.postgres.urls import SERVICES, login_name, role_names
 
 _ITERATIONS = 4096
 """Postgres's own number."""

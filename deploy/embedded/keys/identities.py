@@ -5,14 +5,14 @@ import json
 import re
 import signal
 
+from deploy.embedded.host.processes import wait_until
+from deploy.embedded.operator import bus_url
 from deploy.embedded.options import Options, home_to_find, load_options
-from deploy.embedded.processes import wait_until
 from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import Part, State, load_state
 from deploy.keys.directory import Keys
 from deploy.keys.files import revoke_key, rotate_service
 from deploy.keys.permissions import ADMIN, SERVICES
-from deploy.operator import bus_url
 from muster.errors import Broken, Rejected
 from shared.bus import Bus
 from shared.clock import SystemClock

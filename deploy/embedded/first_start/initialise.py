@@ -1,6 +1,6 @@
 """The steps of a first start, each a short process of its own, so that the supervisor carries no driver in its memory.
 
-`python -m deploy.embedded.initialise` reads one job as JSON from its standard input.
+`python -m deploy.embedded.first_start.initialise` reads one job as JSON from its standard input.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from pathlib import Path
 from deploy.embedded.servers.base import Home
 from muster.errors import Broken, MusterError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES: dict[str, tuple[str, ...]] = {
     "keys": ("deploy/keys/*.py", "shared/nats_jwt.py"),
-    "certificates": ("deploy/embedded/certificates.py",),
-    "database": ("deploy/database/*.py",),
-    "bucket": ("deploy/embedded/buckets.py",),
+    "certificates": ("deploy/embedded/first_start/certificates.py",),
+    "database": ("deploy/postgres/*.py",),
+    "bucket": ("deploy/embedded/first_start/buckets.py",),
 }
 """What a step's result depends on beside its job."""
 
@@ -42,7 +42,7 @@ def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
     if done is not None and done.exists() and done.read_text() == mark:
         return
     finished = subprocess.run(
-        [sys.executable, "-P", "-m", "deploy.embedded.initialise"],
+        [sys.executable, "-P", "-m", "deploy.embedded.first_start.initialise"],
         input=text,
         capture_output=True,
         text=True,
@@ -76,20 +76,20 @@ def _perform(job: dict[str, str]) -> None:
 
             init_keys(Path(job["directory"]), SystemClock().now())
         case "certificates":
-            from deploy.embedded.certificates import make_certificates
+            from deploy.embedded.first_start.certificates import make_certificates
             from shared.clock import SystemClock
 
             make_certificates(Path(job["directory"]), SystemClock().now())
         case "database":
-            from deploy.database.setup import set_up_database
-            from deploy.database.urls import PlatformDatabase
+            from deploy.postgres.setup import set_up_database
+            from deploy.postgres.urls import PlatformDatabase
 
             wanted = PlatformDatabase(
                 job["administrator_url"], job["platform"], json.loads(job["passwords"]), job["name"]
             )
             asyncio.run(set_up_database(wanted, owns_server=bool(json.loads(job["owns_server"]))))
         case "bucket":
-            from deploy.embedded.buckets import make_bucket
+            from deploy.embedded.first_start.buckets import make_bucket
 
             make_bucket(job["url"], job["access_key"], job["secret_key"], job["bucket"])
         case unknown:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from deploy.embedded.processes import ProcessId, end_stranger, wait_until
+from deploy.embedded.host.processes import ProcessId, end_stranger, wait_until
 from deploy.embedded.servers.base import MARKER, Home, StopSigns
 from deploy.embedded.servers.postgres import PostgresServer, find_postmaster
 from deploy.embedded.state import load_state

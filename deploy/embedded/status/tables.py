@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.embedded.report import Line, Report
+from deploy.embedded.status.report import Line, Report
 
 _STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "failing": "red"}
 

@@ -3,7 +3,7 @@
 import json
 from typing import Literal
 
-from deploy.embedded.identities import RELOAD, own_options, reload, restart
+from deploy.embedded.keys.identities import RELOAD, own_options, reload, restart
 from deploy.embedded.options import Options
 from deploy.embedded.servers import Home, NatsServer
 from deploy.embedded.state import State, load_state

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from deploy.embedded.ports import LOOPBACK
+from deploy.embedded.host.ports import LOOPBACK
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import AUTHORITY, CERTIFICATE, KEY
 

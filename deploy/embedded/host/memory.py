@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import psutil
 
-from deploy.embedded.processes import ProcessId
+from deploy.embedded.host.processes import ProcessId
 
 
 def tree(roots: Iterable[ProcessId]) -> set[int]:
