@@ -6,7 +6,7 @@ from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.spec import PoolSpec
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName
-from simulator.bookings import Booking
+from simulator.demand.bookings import Booking
 from simulator.files.schema import Cluster, Policy
 from simulator.provisioning.cloud import Manners
 from simulator.provisioning.ties import Rented

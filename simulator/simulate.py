@@ -7,11 +7,11 @@ from random import Random
 
 from shared.ids import PoolName
 from simulator.control.leader import Tempo
+from simulator.experiments.submission import Submission
 from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
-from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
 from simulator.watching.experiments import ExperimentResult, Experiments

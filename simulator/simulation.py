@@ -14,22 +14,22 @@ from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
-from simulator.bookings import Booking, reservation_of
 from simulator.control.leader import Tempo
 from simulator.control.messages import Orders, Sighting
 from simulator.control.node import Drained, Links, Node, Settled, Told
 from simulator.control.records import Records
+from simulator.demand.bookings import Booking, reservation_of
+from simulator.demand.owner import Owner, tenant_id
+from simulator.experiments.submission import Submission
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine, Ties
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
-from simulator.owner import Owner, tenant_id
 from simulator.provisioning.cloud import Cloud
 from simulator.provisioning.provisioner import PLACE as PROVISIONER, Provisioner
 from simulator.provisioning.ties import Rented, Ties as ProvisionerTies
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.searcher import PLACE as SEARCHER, Searcher, Ties as SearcherTies
-from simulator.searching.submission import Submission
 from simulator.trials import Item
 from simulator.watching.watch import Watch, Watches
 from simulator.wire import CALM, Stream, Weather, Wire

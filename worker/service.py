@@ -19,29 +19,29 @@ from shared.process import Process
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_badge
 from worker.connection.line import Line
+from worker.environments.environments import Environments, installing_environment
 from worker.executors.parents import Parents, ParentStart
 from worker.executors.port import Executor
 from worker.executors.process import parent_environment
 from worker.executors.sight import LocalProcesses
-from worker.files.cache import FileCache
-from worker.files.code import CodeCache
-from worker.files.restore import Restorer
-from worker.files.space import CacheSpace
-from worker.files.transfer import Transfer, new_session
 from worker.handlers import Handlers
-from worker.launch.accounts import Account, find_account
-from worker.launch.machine import Machine
 from worker.machine.cgroups import Bounds, open_cgroups
 from worker.machine.gpus import open_gpus
+from worker.machine.host import Machine
 from worker.machine.notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
 from worker.places import Places
-from worker.preparing.environments import Environments, installing_environment
 from worker.ranks.server import RankServer
-from worker.running.context import Tools
-from worker.running.runs import Runs
+from worker.runs.context import Tools
+from worker.runs.runs import Runs
+from worker.sandbox.accounts import Account, find_account
 from worker.settings import Settings, WorkerSettings, inherited_environment
-from worker.store import Store
+from worker.store.store import Store
+from worker.transfer.cache import FileCache
+from worker.transfer.checkpoints.restore import Restorer
+from worker.transfer.code import CodeCache
+from worker.transfer.http import Transfer, new_session
+from worker.transfer.space import CacheSpace
 
 _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 

@@ -9,16 +9,16 @@ from typing import TypeVar
 import asyncpg
 import typer
 
-from deploy.database.setup import load_owner, set_passwords, set_up_database, shown, take_over
-from deploy.database.urls import SERVICES, PlatformDatabase, role_names
 from deploy.embedded.database import PLATFORM_ID, own_database, password_secret
 from deploy.embedded.environment import postgres_environment
-from deploy.embedded.identities import restart
-from deploy.embedded.initialise import done_file
+from deploy.embedded.first_start.initialise import done_file
+from deploy.embedded.keys.identities import restart
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import load_state
+from deploy.postgres.setup import load_owner, set_passwords, set_up_database, shown, take_over
+from deploy.postgres.urls import SERVICES, PlatformDatabase, role_names
 from muster.errors import Broken, Rejected, Transient
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from deploy.deadletters.letters import Letter, Replayed, chosen, drop, load_letter, load_letters, replay
-from deploy.operator import with_jetstream
+from deploy.embedded.operator import with_jetstream
 from muster.errors import Rejected
 from shared.clock import SystemClock
 

@@ -63,7 +63,7 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """Let a worker in no more, and cut it off: its key was stolen, or its machine is not to be trusted."""
-    from deploy.embedded.identities import revoke_worker
+    from deploy.embedded.keys.identities import revoke_worker
 
     revoke_worker(worker, as_json=as_json)
 
@@ -90,8 +90,8 @@ def rotate(
     as_json: Json = False,
 ) -> None:
     """Give a service another key, start it again with that, and let the old one in no more; or change what signs them all."""
-    from deploy.embedded.identities import rotate_key
-    from deploy.embedded.signing import finish_account, rotate_signing
+    from deploy.embedded.keys.identities import rotate_key
+    from deploy.embedded.keys.signing import finish_account, rotate_signing
     from muster.errors import Rejected
 
     if [service is not None, operator, account].count(True) != 1 or (finish and not account):

@@ -2,9 +2,9 @@
 
 import secrets
 
-from deploy.database.urls import PlatformDatabase, role_names
 from deploy.embedded.options import Options
 from deploy.embedded.servers import Home, PostgresServer
+from deploy.postgres.urls import PlatformDatabase, role_names
 from muster.errors import Broken
 
 PLATFORM_ID = "platform-id"

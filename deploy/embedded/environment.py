@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.database.urls import ServiceUrls
+from deploy.postgres.urls import ServiceUrls
 
 USES_REDIS = frozenset({"gateway"})
 USES_S3 = frozenset({"registry"})

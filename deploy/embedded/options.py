@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy.database.urls import DATABASE
 from deploy.embedded.environment import S3Address
 from deploy.embedded.servers.s3 import BUCKET
+from deploy.postgres.urls import DATABASE
 from muster.errors import Rejected
 
 REST_PORT = 8470

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 from deploy.embedded.database import own_database
 from deploy.embedded.environment import Addresses, S3Address, service_environment
-from deploy.embedded.initialise import done_file, run_step
-from deploy.embedded.keeper import Keeper
-from deploy.embedded.leftovers import WORKERS_FOLDER
+from deploy.embedded.first_start.initialise import done_file, run_step
+from deploy.embedded.host.ports import LOOPBACK, free_ports
+from deploy.embedded.host.users import find_trial_user
 from deploy.embedded.options import NICENESS, Options
-from deploy.embedded.ports import LOOPBACK, free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
-from deploy.embedded.users import find_trial_user
+from deploy.embedded.supervision.keeper import Keeper
+from deploy.embedded.supervision.leftovers import WORKERS_FOLDER
 from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from deploy.embedded.host.ports import is_free
 from deploy.embedded.options import Options
-from deploy.embedded.ports import is_free
 from muster.errors import Rejected
 
 NEEDED_BYTES = 300 * 1024 * 1024

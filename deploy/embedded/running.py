@@ -13,14 +13,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deploy.embedded.first_sign_in import sign_in_lines
-from deploy.embedded.leftovers import end_leftovers
+from deploy.embedded.host.processes import ProcessId, wait_until
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.preflight import check_disk, check_ports
-from deploy.embedded.processes import ProcessId, wait_until
-from deploy.embedded.report import look
 from deploy.embedded.state import State, load_state
+from deploy.embedded.status.report import look
+from deploy.embedded.status.tables import print_report
+from deploy.embedded.supervision.leftovers import end_leftovers
 from deploy.embedded.supervisor import supervise
-from deploy.embedded.tables import print_report
 from muster.errors import Broken, Conflict, MusterError
 
 READY_PATIENCE_S = 600.0

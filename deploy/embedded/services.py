@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
-from deploy.embedded.ports import LOOPBACK, free_ports, is_free
-from deploy.embedded.processes import Command
+from deploy.embedded.host.ports import LOOPBACK, free_ports, is_free
+from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
 from shared.messages.health import PROCESS, CheckResult, HealthReport
 

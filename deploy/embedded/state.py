@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.options import STATE_FILE
-from deploy.embedded.processes import ProcessId
 
 Phase = Literal["starting", "ready", "stopping", "stopped", "failed"]
 PartState = Literal["waiting", "starting", "running", "restarting", "stopped", "external"]

@@ -19,15 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from deploy.embedded.keeper import Keeper
-from deploy.embedded.leftovers import end_leftovers, end_workers
-from deploy.embedded.logfiles import rotate_logs
+from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.options import Options, load_options
 from deploy.embedded.platform import Platform
 from deploy.embedded.preflight import check_disk, check_ports
-from deploy.embedded.processes import ProcessId
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import Part, Phase, State
+from deploy.embedded.supervision.keeper import Keeper
+from deploy.embedded.supervision.leftovers import end_leftovers, end_workers
+from deploy.embedded.supervision.logfiles import rotate_logs
 from muster.errors import Broken, Conflict, MusterError, Rejected
 
 CLIENT_FILE = "client.json"

@@ -8,7 +8,7 @@ from statistics import median
 
 from shared.ids import ExperimentId
 from shared.messages.plans import EarlierRun
-from simulator.searching.earlier import Seen
+from simulator.experiments.earlier import Seen
 
 HANDOVER_MS = 3000.0
 """A run that is granted so soon after another of its experiment has ended had waited for that: longer gaps have other reasons."""

@@ -12,6 +12,9 @@ from services.searcher.core.experiment.results import time_metric
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.core.search.warm import Known, Warmth
 from shared.messages.specs import WHOLE_SLOT
+from simulator.experiments.earlier import Earlier, Seen, Terms, length_of
+from simulator.experiments.learning import Learning
+from simulator.experiments.submission import Submission
 from simulator.machines.local import Kind
 from simulator.planning.budgets import playable
 from simulator.planning.crowd import NOW_MS, are_unknown, items_of, marks_of
@@ -27,9 +30,6 @@ from simulator.planning.question import (
 )
 from simulator.planning.room import check_room
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
-from simulator.searching.earlier import Earlier, Seen, Terms, length_of
-from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
 from simulator.simulate import POOL, TEMPO, machines_of
 from simulator.simulation import Setup, Simulation
 from simulator.watching.experiments import Experiments

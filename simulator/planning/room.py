@@ -3,8 +3,8 @@
 from muster.config.sections import Resources
 from muster.errors import Rejected
 from services.scheduler.core.placement.labels import Where
+from simulator.experiments.submission import where_asked
 from simulator.files.schema import Cluster
-from simulator.searching.submission import where_asked
 
 
 def check_room(resources: Resources, cluster: Cluster) -> None:

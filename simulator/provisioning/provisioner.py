@@ -26,7 +26,7 @@ from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
 from simulator.agenda import Act
 from simulator.control.node import Drained, Removed
-from simulator.owner import ROOT
+from simulator.demand.owner import ROOT
 from simulator.provisioning.books import Books
 from simulator.provisioning.cloud import Provider
 from simulator.provisioning.holds import Holds

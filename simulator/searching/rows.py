@@ -11,7 +11,7 @@ from services.searcher.core.journal.replay import fold
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.core.search.search import Search
 from shared.ids import ExperimentId, TenantId, TrialId
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 
 
 @dataclass(slots=True)

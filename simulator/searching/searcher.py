@@ -23,11 +23,11 @@ from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act
 from simulator.control.node import Told, Wished
-from simulator.owner import tenant_id
+from simulator.demand.owner import tenant_id
+from simulator.experiments.submission import Submission
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.news import News, news_of_fact, news_of_report
 from simulator.searching.rows import Row, Rows
-from simulator.searching.submission import Submission
 from simulator.trials import Item
 from simulator.watching.watch import Watch
 from simulator.wire import Stream, Wire

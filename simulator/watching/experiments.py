@@ -7,7 +7,7 @@ from muster.config import Point
 from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import ExperimentId, TenantId, TrialId
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 from simulator.trials import Item
 from simulator.watching.watch import Watch
 

@@ -12,7 +12,7 @@ from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import ExperimentId, TrialId
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 from simulator.watching.breach import Invariant
 
 

@@ -12,7 +12,7 @@ from services.scheduler.core.run import Run
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-from simulator.searching.submission import Submission
+from simulator.experiments.submission import Submission
 from simulator.trials import Item
 
 

@@ -46,9 +46,9 @@ from tests.integration.registry.platform import Platform, Registry, platform
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import store
 from tests.integration.servers import BUCKET
-from worker.files.transfer import Transfer, new_session
-from worker.files.upload import Announced, UploadEvents
-from worker.files.uploads import Uploads
+from worker.transfer.checkpoints.upload import Announced, UploadEvents
+from worker.transfer.checkpoints.uploads import Uploads
+from worker.transfer.http import Transfer, new_session
 
 ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10

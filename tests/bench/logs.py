@@ -23,10 +23,10 @@ from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.logs_site import EXPERIMENTS, NEEDLE, SEED, TRIALS, fill, lines_of
 from tests.integration.registry.platform import Platform, Registry
 from tests.integration.registry.scheduling import CLOCK, Run
-from worker.journals.journal import Journal
-from worker.journals.logs import LogTail, TailEvents
-from worker.journals.outputs import Output
-from worker.journals.sources import Source
+from worker.journal.journal import Journal
+from worker.journal.logs import LogTail, TailEvents
+from worker.journal.outputs import Output
+from worker.journal.sources import Source
 
 TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000

@@ -26,11 +26,11 @@ from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
 from worker.connection.line import Line
-from worker.journals.journal import Journal
-from worker.journals.sending import report_sender
-from worker.journals.sources import Source
+from worker.journal.journal import Journal
+from worker.journal.sending import report_sender
+from worker.journal.sources import Source
 from worker.ranks.records import make_record
-from worker.store import KeptRun
+from worker.store.records import KeptRun
 
 REPORTS = 50
 """Reports of a burst."""

@@ -16,7 +16,7 @@ import psutil
 from pydantic import JsonValue
 
 from tests.bench.embedded import TRIALS, Platform
-from worker.launch.environment import KEPT_MEMORY
+from worker.ranks.launch.environment import KEPT_MEMORY
 
 POLL_S = 0.5
 PATIENCE_S = 120.0

@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from tests.bench.harness import Figures, Report, run
 from tests.integration.provisioner.neighbours import around
 from tests.integration.provisioner.renting import Rented

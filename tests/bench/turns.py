@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from tests.bench.embedded import TRIALS, Platform
 from tests.bench.pairs import processes_of
-from worker.launch.environment import KEPT_MEMORY
+from worker.ranks.launch.environment import KEPT_MEMORY
 
 TURN_S = 1.5
 SETTLE_S = 0.4

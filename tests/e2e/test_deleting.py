@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 from pydantic import JsonValue
 
-from deploy.database.urls import DATABASE, on_database
 from deploy.embedded.servers import Home, PostgresServer
 from deploy.embedded.state import load_state
+from deploy.postgres.urls import DATABASE, on_database
 from muster.client import Client, connect
 from muster.client.models import ExperimentDetail
 from muster.client.settings import FILE, Address, read_address

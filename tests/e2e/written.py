@@ -13,12 +13,12 @@ from minio import Minio
 from nats.js.errors import NotFoundError
 from redis.asyncio import Redis
 
-from deploy.database.urls import DATABASE, on_database
-from deploy.embedded.leftovers import marked
 from deploy.embedded.servers import Home, PostgresServer
 from deploy.embedded.servers.s3 import BUCKET
+from deploy.embedded.supervision.leftovers import marked
 from deploy.keys.directory import Keys
 from deploy.keys.permissions import ADMIN
+from deploy.postgres.urls import DATABASE, on_database
 from shared.bus import Bus
 
 

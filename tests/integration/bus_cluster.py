@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nats
 
-from deploy.embedded.ports import LOOPBACK, free_ports
+from deploy.embedded.host.ports import LOOPBACK, free_ports
 from deploy.embedded.servers import Home, NatsServer
 from deploy.keys.directory import Keys
 from deploy.keys.permissions import ADMIN, inbox

@@ -14,17 +14,17 @@ import asyncpg
 import nats
 from nats.js.errors import NotFoundError
 
-from deploy.database.setup import drop_database, set_up_database
-from deploy.database.urls import PlatformDatabase, ServiceUrls, role_names
-from deploy.embedded.buckets import make_bucket
-from deploy.embedded.certificates import make_certificates
 from deploy.embedded.environment import Addresses, S3Address, service_environment
-from deploy.embedded.ports import free_ports
+from deploy.embedded.first_start.buckets import make_bucket
+from deploy.embedded.first_start.certificates import make_certificates
+from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import PORTS_NEEDED
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN, inbox
+from deploy.postgres.setup import drop_database, set_up_database
+from deploy.postgres.urls import PlatformDatabase, ServiceUrls, role_names
 from shared.clock import SystemClock
 from shared.settings import PostgresSettings
 from shared.upgrading import migrate

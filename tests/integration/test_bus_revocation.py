@@ -12,10 +12,10 @@ import pytest
 from nats.errors import Error as NatsError
 from structlog.testing import capture_logs
 
-from deploy.embedded.ports import free_ports
-from deploy.embedded.processes import ProcessId
+from deploy.embedded.host.ports import free_ports
+from deploy.embedded.host.processes import ProcessId
+from deploy.embedded.keys.signing import finish_account, rotate_signing
 from deploy.embedded.servers import Home, NatsServer
-from deploy.embedded.signing import finish_account, rotate_signing
 from deploy.embedded.state import Part, State
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys, retire, revoke_key, rotate_account, rotate_operator, rotate_service

@@ -11,15 +11,15 @@ import asyncpg
 import pytest
 
 from deploy.database import operator
-from deploy.database.setup import drop_database, load_owner, set_passwords
-from deploy.database.urls import PlatformDatabase
-from deploy.embedded import identities
 from deploy.embedded.database import own_database
+from deploy.embedded.host.processes import ProcessId
+from deploy.embedded.keys import identities
 from deploy.embedded.options import Options, load_options
 from deploy.embedded.platform import Platform
-from deploy.embedded.processes import ProcessId
 from deploy.embedded.servers import Home, PostgresServer
 from deploy.embedded.state import Part, State
+from deploy.postgres.setup import drop_database, load_owner, set_passwords
+from deploy.postgres.urls import PlatformDatabase
 from muster.errors import Broken, Conflict, Rejected
 from tests.integration.servers import Servers
 

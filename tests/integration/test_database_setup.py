@@ -6,8 +6,8 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from deploy.database.setup import drop_database, load_owner, set_passwords, set_up_database, take_over
-from deploy.database.urls import PlatformDatabase, role_names
+from deploy.postgres.setup import drop_database, load_owner, set_passwords, set_up_database, take_over
+from deploy.postgres.urls import PlatformDatabase, role_names
 from muster.errors import Conflict, Rejected
 from tests.integration.servers import Servers
 

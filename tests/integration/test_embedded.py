@@ -19,12 +19,12 @@ from typing import Any
 import psutil
 import pytest
 
-from deploy.embedded.leftovers import marked
+from deploy.embedded.host.ports import accepts
+from deploy.embedded.host.processes import wait_until
 from deploy.embedded.options import NICENESS, RUNS_NICENESS
-from deploy.embedded.ports import accepts
-from deploy.embedded.processes import wait_until
 from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
+from deploy.embedded.supervision.leftovers import marked
 from tests.support.command_line import MUSTER, run
 from tests.support.warm import WITHOUT_TORCH
 

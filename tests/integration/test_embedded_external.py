@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.leftovers import marked
+from deploy.embedded.supervision.leftovers import marked
 from tests.integration.servers import Servers
 from tests.support.command_line import MUSTER
 

@@ -20,7 +20,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError
 
-from deploy.embedded.ports import LOOPBACK, accepts
+from deploy.embedded.host.ports import LOOPBACK, accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import NICENESS
 from tests.integration.servers import Servers, TestDatabase

@@ -12,13 +12,13 @@ from minio import Minio
 from minio.error import S3Error
 from urllib3 import PoolManager
 
-from deploy.embedded.buckets import make_bucket
-from deploy.embedded.certificates import make_certificates
-from deploy.embedded.keeper import Keeper
-from deploy.embedded.ports import free_ports
+from deploy.embedded.first_start.buckets import make_bucket
+from deploy.embedded.first_start.certificates import make_certificates
+from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Home, S3Server
 from deploy.embedded.servers.probe import PARTITIONS, ProbeTimes, StoreProbe, partition_of
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
+from deploy.embedded.supervision.keeper import Keeper
 from shared.clock import SystemClock
 from tests.support.small_disk import filled, small_disk
 

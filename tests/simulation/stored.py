@@ -9,11 +9,11 @@ from muster.config import load_config
 from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import WorkerId
-from simulator.bookings import Booking
+from simulator.demand.bookings import Booking
+from simulator.experiments.learning import Learning
+from simulator.experiments.submission import Submission
 from simulator.faults import Trouble
 from simulator.machines.local import Kind
-from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
 from simulator.simulation import Setup
 from simulator.trials import Item, PlainWork
 from simulator.wire import CALM, ROUGH

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from hypothesis import given, settings, strategies as st
 
 from muster.config import load_config
+from simulator.experiments.learning import Learning
+from simulator.experiments.submission import Submission
 from simulator.files.schema import Cluster, Policy
-from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
 from simulator.simulate import simulate
 
 PRICE = 3.0

@@ -14,10 +14,10 @@ from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
+from simulator.experiments.learning import Learning
+from simulator.experiments.submission import Submission
 from simulator.faults import Fault
 from simulator.files.schema import Cluster, Policy
-from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
 from simulator.simulate import simulate
 from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, world

@@ -10,13 +10,13 @@ from muster.config import load_config
 from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
-from simulator.bookings import Booking
 from simulator.control.leader import Tempo
+from simulator.demand.bookings import Booking
+from simulator.experiments.learning import Learning
+from simulator.experiments.submission import Submission
 from simulator.faults import Fault, Faults, Trouble, draw
 from simulator.machines.local import Kind
 from simulator.provisioning.ties import Rented
-from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
 from simulator.watching.breach import Invariant

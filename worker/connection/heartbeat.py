@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 from uuid import UUID
 
 import structlog
@@ -9,11 +10,10 @@ import structlog
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
-from shared.messages.allocations import Leaving, ObservedSet, Slot
+from shared.messages.allocations import Leaving, ObservedAllocation, ObservedSet, Slot
 from shared.outages import Outages
 from worker.connection.line import Line
-from worker.core.fleet import is_abandoned, is_orphaned
-from worker.running.runs import Runs
+from worker.core.fleet import Standing, is_abandoned, is_orphaned
 from worker.settings import WorkerSettings
 
 EVERY_S = 1.0
@@ -22,6 +22,28 @@ AGAIN_S = 0.1
 """After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
 BEATING = "telling the scheduler what runs"
 _log = structlog.get_logger()
+
+
+class LocalRuns(Protocol):
+    """The runs of this machine, as far as the heartbeat reports them and looks after them."""
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def is_drained(self) -> bool: ...
+
+    @property
+    def standing(self) -> Standing: ...
+
+    @property
+    def trouble(self) -> str | None: ...
+
+    def observed(self) -> tuple[ObservedAllocation, ...]: ...
+
+    def doom(self, reason: str) -> None: ...
+
+    def tick(self) -> float | None: ...
 
 
 class Heartbeat:
@@ -52,7 +74,7 @@ class Heartbeat:
         """The scheduler spoke."""
         self._heard_at = self._clock.monotonic()
 
-    def observe(self, runs: Runs) -> ObservedSet:
+    def observe(self, runs: LocalRuns) -> ObservedSet:
         """The set as it is now."""
         self._sequence += 1
         return ObservedSet(
@@ -71,7 +93,7 @@ class Heartbeat:
             leaving=self.leaving(),
         )
 
-    async def run(self, runs: Runs) -> None:
+    async def run(self, runs: LocalRuns) -> None:
         """Beat until the machine is abandoned; look after what time alone brings."""
         while True:
             self._changed.clear()
@@ -91,7 +113,7 @@ class Heartbeat:
             except TimeoutError:
                 continue
 
-    def _is_abandoned(self, runs: Runs) -> bool:
+    def _is_abandoned(self, runs: LocalRuns) -> bool:
         """A rented machine that nobody speaks to costs money for nothing: its worker ends, and the machine with it."""
         silent_s = self._clock.monotonic() - self._heard_at
         if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.standing):
@@ -99,7 +121,7 @@ class Heartbeat:
         _log.warning("nobody was heard and nothing runs here: the worker ends", silent_s=round(silent_s))
         return True
 
-    async def beat(self, runs: Runs) -> bool:
+    async def beat(self, runs: LocalRuns) -> bool:
         """Send the set once; False: nobody answered."""
         try:
             await self._line.request(self.observe(runs), timeout_s=ANSWER_S)

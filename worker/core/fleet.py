@@ -1,15 +1,16 @@
 """The desired set against what is here: fencing by epoch, which runs are new, known, dropped, orphaned. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from shared.ids import AllocationId, RunId, WorkerId
-from shared.messages.allocations import DesiredAllocation, DesiredSet
-from worker.core.gang import take_seat
-from worker.core.resize import is_new_formation, on_formation
-from worker.core.run import Change, LocalRun, on_desired, on_dropped
-from worker.core.seats import Formation
-from worker.core.state import MACHINE, Trigger
+from muster.config.launching import Distributed
+from shared.ids import AllocationId, WorkerId
+from worker.core.gang.members import take_seat
+from worker.core.gang.seats import Formation, Gang
+from worker.core.run.desired import Desired
+from worker.core.run.records import LocalRun, Request
+from worker.core.run.reducers import on_desired, on_dropped
+from worker.core.run.resize import is_new_formation, on_formation
 
 ORPHAN_AFTER_S = 1800.0
 OWING_TIMES = 8
@@ -29,7 +30,7 @@ class Applied:
     """What a desired set made of the runs: those that changed, and those that are new here."""
 
     changed: tuple[LocalRun, ...]
-    new: tuple[tuple[LocalRun, DesiredAllocation], ...]
+    new: tuple[LocalRun, ...]
 
 
 def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
@@ -39,57 +40,44 @@ def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
     return Gate(epoch, sequence)
 
 
-def apply_desired(runs: Mapping[AllocationId, LocalRun], desired: DesiredSet, worker: WorkerId) -> Applied:
+def apply_desired(
+    runs: Mapping[AllocationId, LocalRun], allocations: Sequence[Desired], worker: WorkerId
+) -> Applied:
     """Apply a set that passed the gate. An unknown allocation without its spec is left out: the reply then does not name it.
 
     Raises:
         Rejected: An allocation does not name this worker as a member.
     """
     changed: list[LocalRun] = []
-    new: list[tuple[LocalRun, DesiredAllocation]] = []
-    named = {allocation.allocation_id for allocation in desired.allocations}
-    for allocation in desired.allocations:
-        known = runs.get(allocation.allocation_id)
+    new: list[LocalRun] = []
+    for desired in allocations:
+        known = runs.get(desired.allocation_id)
         if known is not None:
-            after = known
-            if is_new_formation(known, allocation):
-                after = on_formation(known, allocation, worker)
-            after = on_desired(after, _change(allocation)) if not known.is_over else known
-            if known.is_over and allocation.generation > known.generation:
-                after = on_dropped(
-                    known
-                )  # it had a part in the run once, and is to have one again: that is another beginning
+            after = _change(known, desired, worker)
             if after != known:
                 changed.append(after)
-        elif allocation.spec is not None:
-            new.append((begin_run(allocation, worker), allocation))
-    for allocation_id, run in runs.items():
-        if allocation_id not in named and not run.dropped:
-            changed.append(on_dropped(run))
-    return Applied(tuple(changed), tuple(new))
+        elif desired.distributed is not None:
+            new.append(begin_run(desired, desired.distributed, worker))
+    named = {desired.allocation_id for desired in allocations}
+    dropped = (run for run in runs.values() if run.allocation_id not in named and not run.request.dropped)
+    return Applied((*changed, *map(on_dropped, dropped)), tuple(new))
 
 
-def begin_run(allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
-    """A run that this worker hears of for the first time: it is fetched first."""
-    spec = allocation.spec
-    seat = take_seat(allocation.members, worker, spec.distributed if spec else "horovod")
-    fresh = LocalRun(
-        allocation_id=allocation.allocation_id,
-        run_id=RunId(allocation.run_id),
-        token=allocation.token,
-        generation=allocation.generation,
-        seat=seat,
-        preemption_timeout_s=allocation.preemption_timeout_s,
-    )
-    begun = replace(fresh, state=MACHINE.next(fresh.state, Trigger.DESIRED))
-    change = _change(allocation)
-    return replace(
-        begun,
-        wanted=change.wanted,
-        decide_at=change.decide_at,
-        formation=Formation(allocation.generation, seat) if allocation.generation > 1 else None,
-        stands_by=allocation.generation > 1,
-        rendezvous=None if seat.is_chief else change.rendezvous,
+def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> LocalRun:
+    """A run that this worker hears of for the first time. One whose gang trains already is to join it."""
+    seat = take_seat(desired.members, worker, distributed)
+    generation = desired.generation
+    return LocalRun(
+        allocation_id=desired.allocation_id,
+        run_id=desired.run_id,
+        token=desired.token,
+        gang=Gang(
+            generation,
+            seat,
+            rendezvous=None if seat.is_chief else desired.rendezvous,
+            formation=Formation(generation, seat, stands_by=True) if generation > 1 else None,
+        ),
+        request=Request(desired.wanted, desired.decide_at, desired.preemption_timeout_s),
     )
 
 
@@ -113,11 +101,10 @@ def is_abandoned(silent_s: float, limit_s: float | None, standing: Standing) -> 
     return silent_s >= limit_s * (OWING_TIMES if standing.owes else 1)
 
 
-def _change(allocation: DesiredAllocation) -> Change:
-    return Change(
-        allocation.generation,
-        allocation.wanted,
-        allocation.decide_at,
-        allocation.rendezvous,
-        allocation.preemption_timeout_s,
-    )
+def _change(known: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
+    if not known.is_over:
+        after = on_formation(known, desired, worker) if is_new_formation(known, desired) else known
+        return on_desired(after, desired)
+    # It had a part in the run once, and is to have one again: that is another beginning.
+    is_another = desired.generation > known.gang.generation
+    return on_dropped(known) if is_another else known

@@ -1,1 +1,1 @@
-"""The worker's end of the ranks' socket: `server` takes connections, `session` is one run's conversation."""
+"""The ranks of runs: `launch` starts them, `server` takes their connections, `session` is one run's conversation."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from muster import wire
 from muster.errors import Rejected
 from shared.messages.reports import Report, Validation
-from worker.journals.journal import BATCH_BYTES, Journal
+from worker.journal.journal import BATCH_BYTES, Journal
 
 RECORD_BYTES = BATCH_BYTES // 2
 """A larger one could not be sent, and would hold up all that comes after it."""

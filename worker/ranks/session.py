@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from muster import wire
 from muster.errors import Rejected
 from shared import faults
-from worker.journals.journal import Journal
+from worker.journal.journal import Journal
 from worker.ranks.outlet import Outlet
 from worker.ranks.pace import Pace
 from worker.ranks.records import last_step, make_record, read_frames

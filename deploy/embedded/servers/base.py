@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from deploy.embedded.processes import Command, end, spawn, wait_until
+from deploy.embedded.host.processes import Command, end, spawn, wait_until
 from muster.errors import Broken
 
 MARKER = "MUSTER_PART_OF"

@@ -16,9 +16,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from deploy.embedded.processes import Command, ProcessId, run_to_end
+from deploy.embedded.host.processes import Command, ProcessId, run_to_end
+from deploy.embedded.host.users import POSTGRES_USER, ensure_user
 from deploy.embedded.servers.base import Daemon, Home, StopSigns, plain_environment, write_private
-from deploy.embedded.users import POSTGRES_USER, ensure_user
 from muster.errors import Broken
 
 ADMINISTRATOR = "postgres"

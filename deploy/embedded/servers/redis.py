@@ -3,8 +3,8 @@
 import socket
 from pathlib import Path
 
-from deploy.embedded.ports import LOOPBACK, accepts
-from deploy.embedded.processes import Command
+from deploy.embedded.host.ports import LOOPBACK, accepts
+from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, executable, plain_environment, write_private
 
 

@@ -12,8 +12,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from deploy.embedded.ports import LOOPBACK, accepts
-from deploy.embedded.processes import Command
+from deploy.embedded.host.ports import LOOPBACK, accepts
+from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import (
     Daemon,
     Health,

@@ -10,9 +10,9 @@ from muster._trial import alone, devices
 from muster._trial.api import Trial
 from muster._trial.channel import Channel
 from muster._trial.joining import join_gang
+from muster._trial.profiling import start_timings
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
-from muster._trial.timing import start_timings
 from muster.wire import Json
 
 __all__ = ["Trial", "trial"]

@@ -5,30 +5,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from muster.wire.frames import Json
-from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_profiled
+from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing
 
 WRITE_EVERY_NS = 100_000_000
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-
-
-def start_timings(folder: str, local_rank: int, section: Mapping[str, Json]) -> "Timings | None":
-    """Count, where the config's section `profiling` says so and this process is one that the worker counts; else nothing."""
-    told = read_profiled(section)
-    if told is None or not folder:
-        return None
-    # It is imported where it is needed alone: other ranks have nothing of it.
-    from muster._trial.waits import watch_waits
-
-    return Timings(folder, local_rank, told, watch_waits)
 
 
 class Part(IntEnum):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers.base import executable
 from shared.bus import Bus
 from shared.errors import Transient

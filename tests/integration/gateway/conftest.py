@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from shared.bus import Ask, Bus, Responder
 from shared.bus.envelope import Envelope
 from shared.clock import SystemClock

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from nats.errors import Error as NatsError
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from deploy.embedded.services import load_checks
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.bus import Bus

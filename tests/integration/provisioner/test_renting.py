@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from services.provisioner import effects
 from shared.clock import SystemClock
 from shared.messages.instances import InstanceChanged, ProviderChanged

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from deploy.database.urls import login_name
+from deploy.postgres.urls import login_name
 from shared.clock import SystemClock
 from shared.db import Database
 from shared.errors import Transient

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deploy.embedded.ports import free_ports
+from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers.base import Home
 from deploy.embedded.services import Service
 from tests.support.waiting import PATIENCE_S

@@ -17,8 +17,8 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
-from worker.preparing import environments, steps
-from worker.preparing.environments import Environments, Wish, installing_environment
+from worker.environments import environments, steps
+from worker.environments.environments import Environments, Wish, installing_environment
 
 TORCH = version("torch")
 USES = """

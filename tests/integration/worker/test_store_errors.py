@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 from muster.errors import Rejected, Transient
 from shared.messages.files import FileLink
 from tests.integration.worker.store import FakeStore
-from worker.files.transfer import Transfer, new_session
+from worker.transfer.http import Transfer, new_session
 
 CONTENT = b"weights"
 DIGEST = sha256(CONTENT).hexdigest()

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from deploy.database.urls import role_names, service_urls
 from deploy.embedded.environment import Addresses, S3Address, service_environment
-from deploy.embedded.logfiles import rotate_logs
-from deploy.embedded.processes import ProcessId
+from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.state import Part, State, load_state
+from deploy.embedded.supervision.logfiles import rotate_logs
+from deploy.postgres.urls import role_names, service_urls
 
 PASSWORDS = {role: f"pw/{role}@:" for role in role_names()}
 

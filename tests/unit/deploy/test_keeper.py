@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from deploy.embedded.keeper import LONGEST_PAUSE_S, START_TIMEOUT_S, Keeper
-from deploy.embedded.processes import Command
+from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import HEALTHY, Daemon, Health, Home
+from deploy.embedded.supervision.keeper import LONGEST_PAUSE_S, START_TIMEOUT_S, Keeper
 from muster.errors import Broken
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.processes import ProcessId
-from deploy.embedded.report import Report, find_problems, look
+from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.state import Part, State
-from deploy.embedded.tables import print_report
+from deploy.embedded.status.report import Report, find_problems, look
+from deploy.embedded.status.tables import print_report
 from shared.messages.health import CheckResult
 
 AT = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -11,8 +11,9 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset, dataloader
 
 from muster._trial import waits
+from muster._trial.profiling import start_timings
 from muster._trial.pulse import Heart
-from muster._trial.timing import Part, Timings, start_timings
+from muster._trial.timing import Part, Timings
 from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_timings
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.config import Point, load_config
-from simulator.searching.learning import Landscape, Learning
+from simulator.experiments.learning import Landscape, Learning
 
 CONFIG = load_config(
     {

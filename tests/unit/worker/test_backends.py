@@ -9,9 +9,9 @@ from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import Member
 from tests.support.missing import missing
-from worker.core.backends.port import Backend, Meeting, Place
-from worker.core.gang import BACKENDS, take_seat
-from worker.core.seats import Seat
+from worker.core.gang.backends.port import Backend, Meeting, Place
+from worker.core.gang.members import BACKENDS, take_seat
+from worker.core.gang.seats import Seat
 
 MEMBERS = (
     Member(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),

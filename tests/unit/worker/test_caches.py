@@ -13,10 +13,10 @@ import pytest
 from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import Restored
 from shared.messages.files import FileEntry, FileLink
-from worker.files.cache import FileCache
-from worker.files.restore import Latest, Restorer
-from worker.files.space import CacheSpace
-from worker.files.transfer import FILES_AT_ONCE
+from worker.transfer.cache import FileCache
+from worker.transfer.checkpoints.restore import Latest, Restorer
+from worker.transfer.http import FILES_AT_ONCE
+from worker.transfer.space import CacheSpace
 
 TENANT, OTHER = UUID(int=1), UUID(int=2)
 RUN, CHECKPOINT = RunId(UUID(int=3)), CheckpointId(UUID(int=4))

@@ -8,15 +8,15 @@ import pytest
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
-from worker.core.run import LocalRun
-from worker.core.seats import Seat
-from worker.launch.environment import rank_environment
-from worker.launch.machine import Machine
+from worker.core.gang.seats import Gang, Seat
+from worker.core.run.records import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups
+from worker.machine.host import Machine
 from worker.places import RunPlaces
+from worker.ranks.launch.environment import rank_environment
 
 ME = WorkerId("w1")
-RUN = LocalRun(AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, 1, Seat(0, 1, 0, 1, 1), 60.0)
+RUN = LocalRun(AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, Seat(0, 1, 0, 1, 1)))
 
 
 def environment_on(kind: SlotKind, slot_ids: tuple[int, ...]) -> dict[str, str]:

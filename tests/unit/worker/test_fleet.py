@@ -9,8 +9,10 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import Gate, Standing, apply_desired, is_abandoned, is_orphaned, pass_gate
-from worker.core.gang import parse_address
-from worker.core.state import RunState
+from worker.core.gang.members import parse_address
+from worker.core.run.desired import Desired
+from worker.core.run.states import RunState
+from worker.runs.messages import read_desired
 
 ME = WorkerId("w1")
 MEMBERS = (
@@ -40,8 +42,8 @@ def _allocation(number: int, spec: TrialSpec | None = SPEC, wanted: Signal = Sig
     )
 
 
-def _desired(*allocations: DesiredAllocation) -> DesiredSet:
-    return DesiredSet(worker=ME, epoch=1, sequence=1, allocations=allocations)
+def _desired(*allocations: DesiredAllocation) -> tuple[Desired, ...]:
+    return read_desired(DesiredSet(worker=ME, epoch=1, sequence=1, allocations=allocations))
 
 
 @pytest.mark.parametrize(
@@ -54,14 +56,14 @@ def test_only_the_newest_leader_is_heard(epoch: int, sequence: int, passes: bool
 
 def test_new_known_and_dropped() -> None:
     first = apply_desired({}, _desired(_allocation(1), _allocation(2)), ME)
-    assert [run.allocation_id.int for run, _ in first.new] == [1, 2]
-    runs = {run.allocation_id: run for run, _ in first.new}
-    assert all(run.state is RunState.FETCHING for run in runs.values())
+    assert [run.allocation_id.int for run in first.new] == [1, 2]
+    runs = {run.allocation_id: run for run in first.new}
+    assert all(run.state is RunState.PREPARING for run in runs.values())
     second = apply_desired(runs, _desired(_allocation(1, None, Signal.STOP), _allocation(3)), ME)
-    assert [run.allocation_id.int for run, _ in second.new] == [3]
+    assert [run.allocation_id.int for run in second.new] == [3]
     changed = {run.allocation_id.int: run for run in second.changed}
-    assert changed[1].wanted is Signal.STOP
-    assert changed[2].dropped
+    assert changed[1].request.wanted is Signal.STOP
+    assert changed[2].request.dropped
     assert apply_desired(runs, _desired(_allocation(1), _allocation(2)), ME).changed == ()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.core import run as core
+from worker.core.run.reasons import describe_full_disk
 
 OWN = "the disk of worker w1 is full: free space under /var/muster"
 
@@ -20,4 +20,4 @@ OWN = "the disk of worker w1 is full: free space under /var/muster"
     ],
 )
 def test_a_full_disk_is_named_by_whose_it_is(said: str, reason: str) -> None:
-    assert core.describe_full_disk(said, OWN) == reason
+    assert describe_full_disk(said, OWN) == reason

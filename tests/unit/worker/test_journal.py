@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from muster.errors import Broken
-from worker.journals import journal as journals
-from worker.journals.journal import Journal
+from worker.journal import journal as journals
+from worker.journal.journal import Journal
 
 
 def _payloads(first: int, count: int) -> list[tuple[bytes, int]]:

@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
-from worker.journals.journal import Journal
-from worker.journals.logs import POLL_S, REMARK_EVERY, LogTail, TailEvents
-from worker.journals.outputs import END_WAIT_S, READ_BYTES, STATE_EVERY_S, Output
+from worker.journal.journal import Journal
+from worker.journal.logs import POLL_S, REMARK_EVERY, LogTail, TailEvents
+from worker.journal.outputs import END_WAIT_S, READ_BYTES, STATE_EVERY_S, Output
 
 EVENTS = TailEvents(lambda rank, line: None, lambda: None)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -112,7 +112,7 @@ async def test_a_line_that_gets_no_end_is_shown_after_a_while(tmp_path: Path) ->
 async def test_what_nobody_takes_waits_in_its_file_and_comes_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.journals.logs.BACKLOG_BYTES", 2**20)
+    monkeypatch.setattr("worker.journal.logs.BACKLOG_BYTES", 2**20)
     printed = [f"{number} {'x' * 80}" for number in range(30_000)]
     output = Output(tmp_path / "0.stdout", 0, "stdout")
     output.path.write_text("".join(f"{line}\n" for line in printed))

@@ -1,24 +1,20 @@
 """Lack of memory is told apart from other ends, whichever memory it was."""
 
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from shared.ids import AllocationId, RunId
-from worker.core import run as core
+from worker.core.gang.seats import Gang, Seat
 from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
-from worker.core.run import LocalRun
-from worker.core.seats import Seat
-from worker.core.state import RunState
+from worker.core.run import reducers as core
+from worker.core.run.records import LocalRun
+from worker.core.run.states import RunState
 from worker.machine.kernel import MemoryKills
 
-RUN = replace(
-    LocalRun(
-        AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, 1, Seat(0, 1, 0, 2, 2), 60.0, RunState.RUNNING
-    ),
-    ranks_asked=True,
+RUN = LocalRun(
+    AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, Seat(0, 1, 0, 2, 2)), RunState.RUNNING
 )
 
 
@@ -49,18 +45,18 @@ def test_the_error_says_which_memory_it_was(said: str, what: str | None) -> None
 def test_the_first_that_failed_says_why_the_gang_ended() -> None:
     ran_out = core.on_exit(RUN, 1, 1, 0.0, core.Cause("MemoryError"))
     ended = core.on_exit(ran_out, 0, 1, 0.1, core.Cause("HorovodInternalError: a peer is gone"))
-    assert (ended.fault, ended.exit_code) == ("user", 1)
-    assert ended.reason == f"{HOST} (MemoryError): see its log"
+    assert (ended.ending.fault, ended.ending.exit_code) == ("user", 1)
+    assert ended.ending.reason == f"{HOST} (MemoryError): see its log"
 
 
 def test_signal_9_is_lack_of_memory_only_where_the_kernel_says_so() -> None:
     starved = core.Cause(starved=True)
     killed = core.on_exit(core.on_exit(RUN, 0, -9, 0.0, starved), 1, 1, 0.1)
-    assert killed.reason == KILLED
+    assert killed.ending.reason == KILLED
     stopped = core.on_exit(core.on_exit(RUN, 0, -9, 0.0), 1, -9, 0.1, starved)
-    assert stopped.reason == "a process of the trial was killed (signal 9)"
+    assert stopped.ending.reason == "a process of the trial was killed (signal 9)"
     failed = core.on_exit(core.on_exit(RUN, 0, 3, 0.0, starved), 1, 1, 0.1)
-    assert failed.reason == "the trial's code ended with exit code 3: see its log"
+    assert failed.ending.reason == "the trial's code ended with exit code 3: see its log"
 
 
 def test_the_kernels_count_is_news_for_some_seconds(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.core.network import Interface, joining_interface
+from worker.core.gang.network import Interface, joining_interface
 
 LOOPBACK = Interface("lo", "127.0.0.1", "255.0.0.0")
 FRONT = Interface("eth0", "192.168.7.5", "255.255.255.0")

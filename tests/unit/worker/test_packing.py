@@ -15,9 +15,9 @@ from shared.clock import SystemClock
 from shared.ids import RunId
 from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
-from worker.media import events
-from worker.media.packing import Folders, Packed, Positions, pack
-from worker.media.sending import MediaNeeds, MediaSender
+from worker.transfer.media import events
+from worker.transfer.media.packing import Folders, Packed, Positions, pack
+from worker.transfer.media.sending import MediaNeeds, MediaSender
 
 PACK = UUID(int=1)
 

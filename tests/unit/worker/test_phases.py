@@ -19,8 +19,8 @@ from shared.settings import TelemetrySettings
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
 from worker.connection.line import Line
-from worker.running import phases as worker_phases
-from worker.running.phases import Phases, PhaseSender
+from worker.runs.watching import phases as worker_phases
+from worker.runs.watching.phases import Phases, PhaseSender
 
 TRACE = "ab" * 16
 BEGAN = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

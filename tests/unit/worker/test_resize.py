@@ -7,18 +7,13 @@ from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import apply_desired
-from worker.core.plan import Action, OpenRendezvous, StartRanks, Tell, plan
-from worker.core.resize import (
-    StartStandBys,
-    TellSeats,
-    can_resize,
-    joined,
-    on_left,
-    on_seated,
-    prepared,
-)
-from worker.core.run import LocalRun, on_exit, on_fetched, on_rendezvous, on_started
-from worker.core.state import RunState
+from worker.core.run.actions import Action, OpenRendezvous, StartRanks, StartStandBys, Tell, TellSeats
+from worker.core.run.plan import plan
+from worker.core.run.records import LocalRun, Ranks
+from worker.core.run.reducers import on_exit, on_prepared, on_rendezvous, on_started
+from worker.core.run.resize import can_resize, joined, on_left, on_seated, prepared
+from worker.core.run.states import RunState
+from worker.runs.messages import read_desired
 
 CHIEF, OTHER = WorkerId("w1"), WorkerId("w2")
 SPEC = TrialSpec(experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss")
@@ -48,8 +43,8 @@ def _allocation(generation: int, *slots: int, meeting: str | None = None) -> Des
 def _heard(run: LocalRun | None, allocation: DesiredAllocation, worker: WorkerId = CHIEF) -> LocalRun:
     known = {run.allocation_id: run} if run else {}
     desired = DesiredSet(worker=worker, epoch=1, sequence=1, allocations=(allocation,))
-    applied = apply_desired(known, desired, worker)
-    return applied.changed[0] if run else applied.new[0][0]
+    applied = apply_desired(known, read_desired(desired), worker)
+    return applied.changed[0] if run else applied.new[0]
 
 
 def _acted(run: LocalRun) -> tuple[LocalRun, list[Action]]:
@@ -62,7 +57,7 @@ def _acted(run: LocalRun) -> tuple[LocalRun, list[Action]]:
 
 
 def _running(run: LocalRun, *seated: int) -> LocalRun:
-    run, _ = _acted(on_fetched(run))
+    run, _ = _acted(on_prepared(run))
     run = on_started(run)
     for local, generation in enumerate(seated):
         run = on_seated(run, local, generation)
@@ -84,16 +79,21 @@ def test_the_chief_trains_on_until_all_are_prepared_and_then_forms_anew() -> Non
     run, done = _acted(_heard(run, _allocation(2, 1, 2)))
     assert done == [OpenRendezvous()]
     run, done = _acted(on_rendezvous(run, "10.0.0.1:4000"))
-    assert (done, prepared(run), joined(run), run.seat.size) == ([], 2, 1, 1)
+    assert (done, prepared(run), joined(run), run.gang.seat.size) == ([], 2, 1, 1)
     run, done = _acted(_heard(run, _allocation(2, 1, 2, meeting="10.0.0.1:4000")))
     assert done == [TellSeats()]
     run = on_seated(run, 0, 2)
-    assert (run.formation, joined(run), run.seat.size, run.rendezvous) == (None, 2, 3, "10.0.0.1:4000")
+    assert (run.gang.formation, joined(run), run.gang.seat.size, run.gang.rendezvous) == (
+        None,
+        2,
+        3,
+        "10.0.0.1:4000",
+    )
 
 
 def test_ranks_that_are_new_stand_by_until_they_may_join() -> None:
     run = _heard(None, _allocation(2, 1, 2), OTHER)
-    run, done = _acted(on_fetched(run))
+    run, done = _acted(on_prepared(run))
     assert done == [StartRanks()]
     run = on_seated(on_started(run), 0, 0)
     assert prepared(run) == 1
@@ -102,7 +102,7 @@ def test_ranks_that_are_new_stand_by_until_they_may_join() -> None:
     run, done = _acted(_heard(run, _allocation(2, 1, 2, meeting="10.0.0.1:4000"), OTHER))
     assert done == [TellSeats()]
     run = on_seated(on_seated(run, 0, 2), 1, 2)
-    assert (joined(run), run.stands_by) == (2, False)
+    assert (joined(run), run.gang.stands_by) == (2, False)
 
 
 def test_a_worker_gets_more_ranks_and_gives_the_last_ones_back() -> None:
@@ -113,18 +113,23 @@ def test_a_worker_gets_more_ranks_and_gives_the_last_ones_back() -> None:
     run, _ = _acted(_heard(run, _allocation(2, 3, meeting="10.0.0.1:4000")))
     for local in range(3):
         run = on_seated(run, local, 2)
-    assert (run.formation, run.ranks) == (None, 3)
+    assert (run.gang.formation, run.local_ranks) == (None, 3)
 
     run, _ = _acted(_heard(run, _allocation(3, 1)))
     run = on_rendezvous(run, "10.0.0.1:5000")
     run, done = _acted(_heard(run, _allocation(3, 1, meeting="10.0.0.1:5000")))
     assert done == [TellSeats()]
-    assert len(run.leaving) == 2
+    assert len(run.ranks.leaving) == 2
     run = on_seated(run, 0, 3)
-    assert run.formation is not None
-    for name in sorted(run.leaving):
+    assert run.gang.formation is not None
+    for name in sorted(run.ranks.leaving):
         run = on_left(run, name)
-    assert (run.formation, run.ranks, run.exits, run.state) == (None, 1, (), RunState.RUNNING)
+    assert (run.gang.formation, run.local_ranks, run.exits.codes, run.state) == (
+        None,
+        1,
+        (),
+        RunState.RUNNING,
+    )
     assert on_exit(run, 0, 0, 1.0).is_over
 
 
@@ -134,25 +139,30 @@ def test_a_worker_without_a_part_any_more_ends_well() -> None:
     assert done == []
     run, done = _acted(_heard(run, _allocation(2, 1, meeting="a:2"), OTHER))
     assert done == [TellSeats()]
-    (name,) = run.leaving
+    (name,) = run.ranks.leaving
     run = on_left(run, name)
-    assert (run.state, run.exit_code, run.fault, run.forced) == (RunState.EXITED, 0, None, False)
+    assert (run.state, run.ending.exit_code, run.ending.fault, run.ending.forced) == (
+        RunState.EXITED,
+        0,
+        None,
+        False,
+    )
 
 
 def test_a_worker_that_has_started_nothing_yet_only_lets_go() -> None:
     for begun in (
         _heard(None, _allocation(2, 1, 1), OTHER),
-        on_fetched(_heard(None, _allocation(2, 1, 1), OTHER)),
+        on_prepared(_heard(None, _allocation(2, 1, 1), OTHER)),
     ):
         run, _ = plan(_heard(begun, _allocation(3, 1), OTHER), 0.0)
-        assert (run.state, run.exit_code, run.forced) == (RunState.EXITED, 0, False)
+        assert (run.state, run.ending.exit_code, run.ending.forced) == (RunState.EXITED, 0, False)
 
 
 def test_a_member_that_is_lost_meanwhile_makes_a_newer_formation() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
     run = on_rendezvous(_acted(_heard(run, _allocation(2, 1, 1)))[0], "a:1")
     run, done = _acted(_heard(run, _allocation(3, 1)))
-    assert (done, run.rendezvous) == ([OpenRendezvous()], None)
+    assert (done, run.gang.rendezvous) == ([OpenRendezvous()], None)
     run, done = _acted(_heard(on_rendezvous(run, "a:2"), _allocation(3, 1, meeting="a:2")))
     assert done == [TellSeats()]
     assert joined(on_seated(run, 0, 3)) == 3
@@ -162,9 +172,9 @@ def test_ranks_that_stand_by_have_nothing_to_save_when_the_run_is_to_stop() -> N
     run = _running(_heard(None, _allocation(2, 1, 1), OTHER), 0)
     run, done = _acted(_heard(run, replace_wanted(_allocation(2, 1, 1), Signal.STOP), OTHER))
     assert TellSeats() in done
-    (name,) = run.leaving
+    (name,) = run.ranks.leaving
     run = on_left(run, name)
-    assert (run.state, run.exit_code, run.forced) == (RunState.EXITED, 0, False)
+    assert (run.state, run.ending.exit_code, run.ending.forced) == (RunState.EXITED, 0, False)
 
 
 def test_a_signal_reaches_those_that_train_also_while_they_form_anew() -> None:
@@ -176,7 +186,7 @@ def test_a_signal_reaches_those_that_train_also_while_they_form_anew() -> None:
 
 def test_a_record_of_before_is_taken_for_one_that_cannot_be_resized() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
-    assert not can_resize(replace(run, births=(), seated=()))
+    assert not can_resize(replace(run, ranks=Ranks()))
 
 
 def replace_wanted(allocation: DesiredAllocation, wanted: Signal) -> DesiredAllocation:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.preparing import steps
-from worker.preparing.steps import Ended, Step, carry_out
+from worker.environments import steps
+from worker.environments.steps import Ended, Step, carry_out
 
 
 def run(folder: Path, script: str, noted: list[str] | None = None) -> Ended:

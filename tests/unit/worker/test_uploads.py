@@ -16,8 +16,8 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.files import FileEntry
-from worker.files.upload import PAGE_BYTES, Announced, UploadEvents, announcements_of
-from worker.files.uploads import Uploads
+from worker.transfer.checkpoints.upload import PAGE_BYTES, Announced, UploadEvents, announcements_of
+from worker.transfer.checkpoints.uploads import Uploads
 
 FEW, MANY = 3, 1_000
 

@@ -25,10 +25,10 @@ from shared.messages.checkpoints import (
 from shared.messages.files import FileEntry, FileLink, PartLink
 from tests.support.telling import told_events
 from tests.support.waiting import eventually
-from worker.files import upload as upload_module
-from worker.files.batching import BatchingRegistry
-from worker.files.upload import Announced, UploadEvents
-from worker.files.uploads import SHARED_BYTES, SMALL_AT_ONCE, SMALL_BYTES, Uploads
+from worker.transfer.checkpoints import upload as upload_module
+from worker.transfer.checkpoints.batching import BatchingRegistry
+from worker.transfer.checkpoints.upload import Announced, UploadEvents
+from worker.transfer.checkpoints.uploads import SHARED_BYTES, SMALL_AT_ONCE, SMALL_BYTES, Uploads
 
 RUN = RunId(UUID(int=1))
 

@@ -1,0 +1,1 @@
+"""What a first start makes: certificates, the bucket, and the steps that do it."""

@@ -1,0 +1,1 @@
+"""What a machine gives: processes, ports, users, memory."""

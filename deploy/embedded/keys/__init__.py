@@ -1,0 +1,1 @@
+"""`muster keys`: revoking and rotating on a running platform."""

@@ -1,0 +1,131 @@
+"""`muster keys revoke` and `rotate`: who is let in no more, and another key for a service. Neighbours: `deploy/keys` signs, the server reads it again."""
+
+import asyncio
+import json
+import re
+import signal
+
+from deploy.embedded.host.processes import wait_until
+from deploy.embedded.operator import bus_url
+from deploy.embedded.options import Options, home_to_find, load_options
+from deploy.embedded.servers import Home, NatsServer
+from deploy.embedded.state import Part, State, load_state
+from deploy.keys.directory import Keys
+from deploy.keys.files import revoke_key, rotate_service
+from deploy.keys.permissions import ADMIN, SERVICES
+from muster.errors import Broken, Rejected
+from shared.bus import Bus
+from shared.clock import SystemClock
+from shared.ids import SITE, WorkerId
+from shared.messages.workers import GetWorkerKey
+from shared.nats_jwt import WORKER_NAME
+
+_PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
+_RESTART_PATIENCE_S = 60.0
+OLD_KEYS_COUNT = "what was signed before still counts"
+RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
+
+
+def revoke_worker(worker: str, *, as_json: bool) -> None:
+    """Refuse a worker's key for good.
+
+    Raises:
+        Rejected: the operator's keys are not here, or it is neither a worker's name nor a key.
+        NotFound: no such worker ever joined.
+        Transient: a name was given and the scheduler does not answer.
+    """
+    options = own_options()
+    key = worker if _PUBLIC_KEY.fullmatch(worker) else asyncio.run(_key_of(options, worker))
+    revoke_key(options.keys, key, worker, SystemClock().now())
+    done = f"{worker} is let in no more: its key {key} is revoked for good" + (
+        "" if reload(options) else f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    )
+    again = (
+        "to let the machine in again, remove `identity` from the worker's folder and give it a new join token"
+    )
+    print(json.dumps({"worker": worker, "key": key}) if as_json else f"{done}\n{again}")
+
+
+def rotate_key(service: str, *, as_json: bool) -> None:
+    """Give a service another key. Where the platform runs here it is started again with it, and the old key is revoked.
+
+    Raises:
+        Rejected: there is no such service, or the operator's keys are not here.
+        Broken: the service did not come back; its old key still counts.
+    """
+    options = own_options()
+    if service not in SERVICES:
+        raise Rejected(
+            "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(SERVICES)}"
+        )
+    old = rotate_service(options.keys, service, SystemClock().now())
+    state = load_state(options.home)
+    is_here = state is not None and state.supervisor.is_alive()
+    if state is not None and is_here:
+        restart(options, state, service)
+    elif options.nats_url:
+        said = f"give {service} its new {Keys(options.keys).credentials(service)}, start it again, then run `muster keys revoke {old}`"
+        print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else said)
+        return
+    revoke_key(options.keys, old, service, SystemClock().now())
+    said = f"{service} has another key, and the old one {old} is revoked"
+    if is_here and not reload(options):
+        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else said)
+
+
+def own_options() -> Options:
+    """Of the platform found from here. Raises Rejected where the operator's keys are not here."""
+    options = load_options(home=home_to_find())
+    if not (options.keys / "operator.seed").is_file():
+        raise Rejected(
+            "no_keys",
+            f"{options.keys} holds no operator.seed, and only who signs for the bus may do this",
+            hint="run this where the keys were made, or set MUSTER_KEYS to their folder",
+        )
+    return options
+
+
+async def _key_of(options: Options, worker: str) -> str:
+    if not WORKER_NAME.fullmatch(worker):
+        raise Rejected("bad_worker_name", f"{worker!r} is neither a worker's name nor a public key")
+    async with await Bus.connect(bus_url(options), ADMIN, Keys(options.keys).credentials(ADMIN)) as bus:
+        return (await bus.ask(GetWorkerKey(worker=WorkerId(worker)), SITE)).user_key
+
+
+def reload(options: Options) -> bool:
+    """Has the bus that runs here read its configuration again; False where none of ours does."""
+    state = load_state(options.home)
+    part = _part(state, "nats") if state else None
+    if part is None or part.process is None or not part.ports:
+        return False
+    NatsServer(Home(options.home), part.ports[0], Keys(options.keys)).prepare()
+    part.process.send(signal.SIGHUP)
+    return True
+
+
+def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_COUNT) -> None:
+    """Has a part end in order, and waits until it is there again.
+
+    Raises:
+        Broken: it does not come back; the message has `if_not`, the state that this leaves behind.
+    """
+    before = _part(state, service)
+    if before is None or before.process is None:
+        return
+    before.process.send(signal.SIGTERM)
+
+    def is_back() -> bool:
+        now = load_state(options.home)
+        part = _part(now, service) if now else None
+        return part is not None and part.state == "running" and part.process not in (None, before.process)
+
+    if not wait_until(is_back, _RESTART_PATIENCE_S):
+        raise Broken(
+            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; {if_not};"
+            f" see {options.home / 'logs' / f'{service}.log'}"
+        )
+
+
+def _part(state: State, name: str) -> Part | None:
+    return next((part for part in state.parts if part.name == name), None)

@@ -1,0 +1,1 @@
+"""`muster status`: the report, and how people see it."""

@@ -1,0 +1,250 @@
+"""What `muster status` knows: parts, workers, memory, and what a person should be warned of."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from deploy.embedded.host.memory import pss_bytes, tree
+from deploy.embedded.host.processes import ProcessId
+from deploy.embedded.services import load_checks
+from deploy.embedded.state import Part, State, load_state
+from deploy.embedded.supervision.leftovers import find_workers
+from shared.messages.health import PROCESS, CheckResult
+
+ROOM_BYTES = 64 * 1024 * 1024
+FAILING = "failing"
+"""The state of a part that runs and does not serve as it should."""
+ISOLATION_WARNING = (
+    "trials run as the same user as their worker, so a worker is no boundary: one trusted tenant only"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One process of the platform, for a table. `restarted_for`: why it was started again the last time; `trouble`: what it fails to do."""
+
+    name: str
+    kind: str
+    state: str
+    pid: int | None
+    ports: tuple[int, ...]
+    uptime_s: float | None
+    restarts: int
+    pss_bytes: int
+    restarted_for: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not work, and the parts that report it.
+
+    Attributes:
+        since: When the first of them began to fail, as ISO 8601; None where it is not known.
+    """
+
+    check: str
+    reason: str
+    services: tuple[str, ...]
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One look at the platform.
+
+    Attributes:
+        running: whether a supervisor lives.
+        phase: how far it is.
+        platform_pss_bytes: supervisor, servers and services together.
+        workers_pss_bytes: workers, warm parents and ranks together.
+        problems: what does not work now: a full disk, parts that do not run or fail, and the health checks of the services.
+    """
+
+    running: bool
+    phase: str
+    home: str
+    url: str
+    grpc: str
+    message: str
+    parts: tuple[Line, ...]
+    workers: tuple[Line, ...]
+    platform_pss_bytes: int
+    workers_pss_bytes: int
+    warnings: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def health(self) -> Literal["ok", "degraded", "stopped"]:
+        """Whether everything that runs works."""
+        if not self.running:
+            return "stopped"
+        return "degraded" if self.problems else "ok"
+
+    def to_json(self) -> dict[str, object]:
+        return {**asdict(self), "health": self.health}
+
+
+def look(home: Path) -> Report:
+    """Look at the platform in a folder, running or not."""
+    state = load_state(home)
+    workers = _worker_lines(home)
+    if state is None:
+        return Report(False, "stopped", str(home), "", "", "", (), workers, 0, _sum(workers), ())
+    running = state.supervisor.is_alive()
+    parts = (_supervisor_line(state), *(_part_line(part) for part in state.parts)) if running else ()
+    return Report(
+        running=running,
+        phase=state.phase if running or state.phase == "failed" else "stopped",
+        home=str(home),
+        url=state.url if running else "",
+        grpc=state.grpc if running else "",
+        message=state.message,
+        parts=parts,
+        workers=workers,
+        platform_pss_bytes=_sum(parts),
+        workers_pss_bytes=_sum(workers),
+        problems=(
+            (
+                *_full_disk(home),
+                *_absent(state),
+                *_failing(state),
+                *find_problems(_load_checks(state)),
+            )
+            if running
+            else ()
+        ),
+        warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
+    )
+
+
+def _full_disk(home: Path) -> Iterator[Problem]:
+    """On a full disk the supervisor cannot write what it has found of the parts."""
+    free = shutil.disk_usage(home).free
+    if free < ROOM_BYTES:
+        reason = f"the disk that holds {home} is full ({free // 2**20} MiB are free): free some space; other problems may not be shown until then"
+        yield Problem("disk", reason, ("supervisor",), None)
+
+
+def _failing(state: State) -> Iterator[Problem]:
+    """Parts that run and do not serve as they should."""
+    return (Problem(part.name, part.trouble, ("supervisor",), None) for part in state.parts if part.trouble)
+
+
+def _absent(state: State) -> tuple[Problem, ...]:
+    """Parts that should run and do not. Those of a platform that starts or stops are no problem."""
+    away = [part.name for part in state.parts if part.state not in ("running", "external")]
+    return (Problem(PROCESS, "not running", tuple(away), None),) if away and state.phase == "ready" else ()
+
+
+def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[Problem, ...]:
+    """Return the failing checks of all services; those that fail for the same reason are one problem.
+
+    Args:
+        checks: By service; None where it does not answer.
+    """
+    failing: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
+    for service, found in checks.items():
+        for check in found or ():
+            if not check.ok:
+                failing.setdefault((check.name, check.reason or ""), []).append((service, check))
+    problems = [
+        Problem(
+            check=name,
+            reason=reason,
+            services=tuple(service for service, _ in ones),
+            since=min(one.since for _, one in ones).isoformat(timespec="seconds"),
+        )
+        for (name, reason), ones in failing.items()
+    ]
+    silent = tuple(service for service, found in checks.items() if found is None)
+    if silent:
+        problems.append(Problem("answers", "the side port does not answer", silent, None))
+    return tuple(problems)
+
+
+def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
+    """Ask the side ports of the services; all at once, since one that hangs answers none."""
+    running = [part for part in state.parts if part.kind == "service" and part.state == "running"]
+    if not running:
+        return {}
+    with ThreadPoolExecutor(len(running)) as executor:
+        found = executor.map(lambda part: load_checks(part.ports[-1]), running)
+        return dict(zip([part.name for part in running], found, strict=True))
+
+
+def _supervisor_line(state: State) -> Line:
+    identity = state.supervisor
+    return Line(
+        "supervisor",
+        "supervisor",
+        "running",
+        identity.pid,
+        (),
+        _uptime_s(identity),
+        0,
+        pss_bytes([identity.pid]),
+    )
+
+
+def _part_line(part: Part) -> Line:
+    process = part.process if part.process is not None and part.process.is_alive() else None
+    # A provisioner's workers are its children while it lives; they are counted apart.
+    pids = tree([process]) if process is not None and part.kind == "server" else _pids(process)
+    return Line(
+        part.name,
+        part.kind,
+        FAILING if part.trouble and part.state == "running" else part.state,
+        process.pid if process else None,
+        part.ports,
+        _uptime_s(process) if process else None,
+        part.restarts,
+        pss_bytes(pids),
+        part.restarted_for,
+        part.trouble,
+    )
+
+
+def _worker_lines(home: Path) -> tuple[Line, ...]:
+    lines = []
+    counted: set[int] = set()
+    for worker in find_workers(home):
+        pids = tree(worker.living) - counted
+        counted |= pids
+        first, state = worker.living[0], "running" if worker.daemon else "daemon gone"
+        lines.append(
+            Line(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
+        )
+    return tuple(lines)
+
+
+def _is_isolating(pid: int | None) -> bool:
+    """Whether a worker was told to run trials as another user."""
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return any(word.startswith(b"MUSTER_WORKER__USER=") and not word.endswith(b"=") for word in words)
+    return False
+
+
+def _pids(process: ProcessId | None) -> set[int]:
+    return {process.pid} if process is not None else set()
+
+
+def _sum(lines: tuple[Line, ...]) -> int:
+    return sum(line.pss_bytes for line in lines)
+
+
+def _uptime_s(process: ProcessId) -> float | None:
+    """How long it has run: the kernel's start tick against the time since boot."""
+    with suppress(OSError, psutil.Error):
+        ticks = os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - process.started / ticks)
+    return None

@@ -1,0 +1,1 @@
+"""Keeping processes running, and ending what is left over."""

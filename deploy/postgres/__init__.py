@@ -1,0 +1,1 @@
+"""The platform's database: roles, logins and schemas, made or found."""

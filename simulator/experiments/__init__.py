@@ -1,0 +1,1 @@
+"""Experiments of a workload: what is submitted, and how its trials would learn."""

@@ -1,0 +1,102 @@
+"""An experiment of a workload: a config as people write it, and what its trials would do if they ran."""
+
+from dataclasses import dataclass, field
+
+from muster.config import ExperimentConfig
+from muster.config.sections import Resources
+from services.scheduler.core.placement.labels import Where, where_of
+from services.scheduler.core.trial import Needs
+from services.searcher.core.experiment.entities import Trial
+from services.searcher.core.search.warm import COLD, Warmth
+from shared.ids import WorkerId
+from simulator.experiments.earlier import Earlier
+from simulator.experiments.learning import Landscape, Learning
+from simulator.trials import Item, SteppedWork
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is submitted, by whom and when.
+
+    Attributes:
+        config: Limits on metrics are left out of it: they are taken to be kept.
+        seed: Of the trials' points and curves; the config's own seed of points goes first.
+        checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
+        launch_ms: From the grant to the first step; `stop_ms`: from the signal to the end.
+        earlier: How its trials learn; None: as `learning` draws it from the seed.
+        warmth: What its search knows at its start.
+    """
+
+    name: str
+    config: ExperimentConfig
+    learning: Learning
+    arrives_ms: int = 0
+    tenant: str = "default"
+    user: str = "default"
+    seed: int = 0
+    checkpoint_ms: int | None = None
+    launch_ms: int = 1000
+    stop_ms: int = 500
+    earlier: Earlier | None = None
+    warmth: Warmth = COLD
+    landscape: Landscape | Earlier = field(init=False)
+
+    def __post_init__(self) -> None:
+        # What these curves say of a limit in real units is nothing.
+        searcher = self.config.searcher.model_copy(update={"limits": ()})
+        object.__setattr__(self, "config", self.config.model_copy(update={"searcher": searcher}))
+        drawn = self.earlier or Landscape(self.config, self.learning, self.seed)
+        object.__setattr__(self, "landscape", drawn)
+
+    @property
+    def workspace(self) -> str:
+        return self.config.workspace or "default"
+
+    @property
+    def search_seed(self) -> int:
+        """From which the search draws its points."""
+        own = self.config.reproducibility.experiment_seed
+        return self.seed if own is None else own
+
+    @property
+    def needs(self) -> Needs:
+        """What one trial asks for."""
+        resources = self.config.resources
+        least, most = resources.slot_range
+        where = where_asked(resources)
+        return Needs(least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where)
+
+    def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> Item:
+        """What a trial that the search made now has to do; a copy goes on from where the newest checkpoint of `source` is."""
+        resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
+        steps = curve.steps or self.learning.steps
+        return Item(
+            name=f"{self.name}.{trial.number}",
+            arrives_ms=now_ms,
+            work=SteppedWork(steps, curve.step_ms, self.needs.max_slots),
+            min_slots=self.needs.min_slots,
+            max_slots=self.needs.max_slots,
+            part=self.needs.part,
+            where=self.needs.where,
+            tenant=self.tenant,
+            workspace=self.workspace,
+            user=self.user,
+            experiment=self.name,
+            priority=resources.priority,
+            weight=resources.weight,
+            single_node=resources.is_single_node,
+            checkpoint_ms=self.checkpoint_ms,
+            launch_ms=self.launch_ms if curve.launch_ms is None else curve.launch_ms,
+            stop_ms=self.stop_ms,
+            max_restarts=self.config.max_restarts,
+            experiment_max_slots=resources.max_slots,
+            steps=steps,
+            begins_at=float(source.checkpoint.step) if source and source.checkpoint else 0.0,
+            reports=curve,
+        )
+
+
+def where_asked(resources: Resources) -> Where | None:
+    """On which machines its trials may be, and would rather be; None: anywhere."""
+    excluded = map(WorkerId, resources.excluded_workers)
+    return where_of(resources.required_labels, resources.preferred_labels, excluded)

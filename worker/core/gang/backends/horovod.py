@@ -1,0 +1,65 @@
+"""`distributed: horovod`: a rank for each slot; they find each other by Horovod's own rendezvous. Pure."""
+
+from collections.abc import Sequence
+
+from muster.config.launching import Optimizations
+from shared.messages.specs import Member
+from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
+
+_LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
+
+
+class Horovod:
+    """Names of hosts are ours: two workers on one machine are two hosts to it."""
+
+    meets = True
+
+    def processes(self, member: Member) -> int:
+        """A rank for each slot."""
+        return processes_per_slot(member)
+
+    def hosts(self, members: Sequence[Member]) -> str:
+        """The members as Horovod writes them."""
+        return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
+
+    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
+        """As the port says. Cross ranks count the members that have such a local rank, as Horovod's own assignment does."""
+        if meeting is None:
+            return {}
+        seat, local = place.seat, place.local
+        peers = [index for index, member in enumerate(place.members) if self.processes(member) > local]
+        return {
+            **told.variables(),
+            "HOROVOD_RANK": str(place.rank),
+            "HOROVOD_SIZE": str(seat.size),
+            "HOROVOD_LOCAL_RANK": str(local),
+            "HOROVOD_LOCAL_SIZE": str(seat.ranks),
+            "HOROVOD_CROSS_RANK": str(peers.index(seat.index)),
+            "HOROVOD_CROSS_SIZE": str(len(peers)),
+            "HOROVOD_HOSTNAME": _host(seat.index),
+            "HOROVOD_GLOO_RENDEZVOUS_ADDR": meeting.address,
+            "HOROVOD_GLOO_RENDEZVOUS_PORT": str(meeting.port),
+            **_LOCK_FREE_CPU,
+        }
+
+    def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
+        """As the port says; Horovod has a name of its own for it."""
+        return {"HOROVOD_GLOO_IFACE": interface, **communication(interface, on_gpu)}
+
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """Each rank's exchanging thread on the core of the rank's slot. Left to itself the kernel wakes it beside the rank that it hears from, and
+        ranks that could train at once take turns (decision 0214). Nothing where there are fewer cores than ranks."""
+        mine = place.members[place.seat.index]
+        here = [member for member in place.members if member.address == mine.address]
+        ranks = sum(map(self.processes, here))
+        if place.seat.size == 1 or ranks > len(cores):
+            return {}
+        first = sum(self.processes(member) for member in here[: here.index(mine)])
+        numbers: Sequence[int] = range(first, first + place.seat.ranks)
+        if len(here) == 1 and max(mine.slot_ids, default=len(cores)) < len(cores):
+            numbers = mine.slot_ids
+        return {"HOROVOD_THREAD_AFFINITY": ",".join(str(cores[number]) for number in numbers)}
+
+
+def _host(index: int) -> str:
+    return f"m{index}"

@@ -1,0 +1,64 @@
+"""`distributed: none`: one process for each member, with all of its slots; whether and how they talk is the user's launcher's. Pure."""
+
+from collections.abc import Sequence
+from zlib import crc32
+
+from muster import wire
+from muster.config.launching import Optimizations
+from shared.messages.specs import Member
+from worker.core.gang.backends.port import Meeting, Place, communication
+
+FIRST_PORT, PORTS = 20_000, 12_000
+"""Below those that systems give out by themselves."""
+
+
+class NoBackend:
+    """What `torchrun`, `accelerate launch` or a launcher of the user's own must know stands in variables."""
+
+    meets = False
+
+    def processes(self, member: Member) -> int:
+        """One, whatever its slots."""
+        return 1
+
+    def hosts(self, members: Sequence[Member]) -> str:
+        """Nothing: there is no rendezvous."""
+        return ""
+
+    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
+        """As the port says: Muster's own names, and those that `torchrun` takes for its options (`PET_…`)."""
+        seat, members = place.seat, place.members
+        slots, chief = max(1, members[seat.index].slots), members[0].address
+        own = {
+            wire.ENV_NODE: str(seat.index),
+            wire.ENV_NODES: str(seat.members),
+            wire.ENV_SLOTS: str(slots),
+            wire.ENV_ADDRESSES: ",".join(member.address for member in members),
+        }
+        if seat.members == 1:
+            return {**own, "PET_NPROC_PER_NODE": str(slots), "PET_STANDALONE": "1"}
+        port = _port(place.run)
+        return {
+            **own,
+            "MASTER_ADDR": chief,
+            "MASTER_PORT": port,
+            "NODE_RANK": str(seat.index),
+            "PET_NPROC_PER_NODE": str(slots),
+            "PET_NNODES": str(seat.members),
+            "PET_NODE_RANK": str(seat.index),
+            "PET_MASTER_ADDR": chief,
+            "PET_MASTER_PORT": port,
+        }
+
+    def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
+        """As the port says."""
+        return communication(interface, on_gpu)
+
+    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+        """None of its own."""
+        return {}
+
+
+def _port(run: str) -> str:
+    """A port that all members know without asking, and another at each start: one that is taken costs an attempt, not the trial."""
+    return str(FIRST_PORT + crc32(run.encode()) % PORTS)

@@ -1,0 +1,40 @@
+"""Who is which process: numbers through the members in their order, by the way in which they train together. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from muster.config.launching import Distributed
+from muster.errors import Rejected
+from shared.ids import WorkerId
+from shared.messages.specs import Member
+from worker.core.gang.backends.horovod import Horovod
+from worker.core.gang.backends.none import NoBackend
+from worker.core.gang.backends.port import Backend
+from worker.core.gang.backends.torch import Torch
+from worker.core.gang.seats import Seat
+
+BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
+
+
+def take_seat(members: Sequence[Member], worker: WorkerId, distributed: Distributed) -> Seat:
+    """Find this worker's part of the gang.
+
+    Raises:
+        Rejected: This worker is no member (`no_member`).
+    """
+    backend = BACKENDS[distributed]
+    first = 0
+    size = sum(backend.processes(member) for member in members)
+    for index, member in enumerate(members):
+        ranks = backend.processes(member)
+        if member.worker == worker:
+            return Seat(index, len(members), first, ranks, size, backend.meets)
+        first += ranks
+    raise Rejected("no_member", f"worker {worker} is no member of this run's gang")
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """`host:port` in two parts; raises ValueError where it is none."""
+    host, separator, port = text.rpartition(":")
+    if not separator or not host:
+        raise ValueError(f"{text!r} is no host:port")
+    return host, int(port)

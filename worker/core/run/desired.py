@@ -1,0 +1,31 @@
+"""What the scheduler wants of one allocation here, as the core reads it."""
+
+from dataclasses import dataclass
+
+from muster.config.launching import Distributed
+from shared.ids import AllocationId, RunId
+from shared.messages.specs import Member, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """One allocation of a desired set.
+
+    Attributes:
+        members: The gang, under this generation.
+        rendezvous: Where it meets; None: the chief has not opened it yet, or not all members are prepared.
+        distributed: How its ranks train together; None: the allocation came without its spec, for a worker that has it.
+        hangs: Whether every member of the gang has reported that its ranks hang.
+    """
+
+    allocation_id: AllocationId
+    run_id: RunId
+    token: int
+    generation: int
+    members: tuple[Member, ...]
+    wanted: Signal = Signal.RUN
+    decide_at: float | None = None
+    rendezvous: str | None = None
+    preemption_timeout_s: float = 3600.0
+    distributed: Distributed | None = None
+    hangs: bool = False

@@ -1,0 +1,1 @@
+"""The Python environments of experiments, made once per machine."""

@@ -1,0 +1,132 @@
+"""One step of an environment's making: a command that is bounded in time, in what it prints and in what it holds."""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worker.sandbox.accounts import Account
+
+STEP_S = 1800.0
+MOST_PRINTED_BYTES = 32 * 1024 * 1024
+MOST_HELD_BYTES = 2 * 1024 * 1024 * 1024
+"""Of the command's own process. pip holds all that a build prints until the build is over."""
+LOOK_S = 0.5
+_READ_BYTES = 1024 * 1024
+_KEPT_BYTES = 1024 * 1024
+_END_BYTES = 1024
+_MOST_SAID = 200
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command, run in `folder` as this user (None: the worker's own)."""
+
+    command: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    account: Account | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a step ended: with this code and these last words, or (`over`) by force, and why."""
+
+    code: int
+    output: str
+    over: str = ""
+
+
+@dataclass(slots=True)
+class _Printed:
+    """The end of what a command has printed, and how much it was in all."""
+
+    count: int = 0
+    kept: bytearray = field(default_factory=bytearray)
+
+    def add(self, data: bytes) -> None:
+        self.count += len(data)
+        self.kept += data
+        if len(self.kept) > 2 * _KEPT_BYTES:
+            del self.kept[:-_KEPT_BYTES]
+
+    @property
+    def text(self) -> str:
+        return self.kept.decode(errors="replace")
+
+    @property
+    def last_line(self) -> str:
+        lines = self.kept[-_END_BYTES:].decode(errors="replace").strip().splitlines()
+        return "".join(letter for letter in lines[-1] if letter.isprintable())[:_MOST_SAID] if lines else ""
+
+
+def carry_out(step: Step, note: Note) -> Ended:
+    """Run a step to its end, or to one of its bounds; what it left in its process group is ended. `note` is told the last line that it printed."""
+    account = step.account
+    with subprocess.Popen(
+        step.command,
+        cwd=step.folder,
+        env=dict(step.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        user=account.user if account else None,
+        group=account.group if account else None,
+        extra_groups=[] if account else None,
+    ) as process:
+        printed = _Printed()
+        try:
+            over = _follow(process, printed, note)
+        finally:
+            with suppress(ProcessLookupError):  # also what it has left behind
+                os.killpg(process.pid, signal.SIGKILL)
+    return Ended(process.returncode, printed.text, over)
+
+
+def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> str:
+    """Read what it prints until it has ended; return why it has to be ended, if it has."""
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    os.set_blocking(pipe, False)
+    until = time.monotonic() + STEP_S
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            # Asked before the last look: who inherited its output may hold it open for ever.
+            has_ended = process.poll() is not None
+            if selector.select(0.0 if has_ended else LOOK_S):
+                data = b""
+                with suppress(BlockingIOError):
+                    data = os.read(pipe, _READ_BYTES)
+                    if not data:
+                        selector.unregister(pipe)
+                if data:
+                    printed.add(data)
+                    note(printed.last_line)
+            if has_ended:
+                return ""
+            if over := _over(process.pid, printed, until):
+                return over
+
+
+def _over(pid: int, printed: _Printed, until: float) -> str:
+    """Which bound is passed, in words; empty: none."""
+    last = f"; it last printed: {printed.last_line}" if printed.last_line else ""
+    if time.monotonic() >= until:
+        return f"it was not done after {STEP_S / 60:.0f} minutes{last}"
+    if printed.count > MOST_PRINTED_BYTES:
+        return f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB{last}"
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        if pages * _PAGE_BYTES > MOST_HELD_BYTES:
+            return f"it held more than {MOST_HELD_BYTES >> 20} MiB of memory: does a build print without end?{last}"
+    return ""

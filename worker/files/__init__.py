@@ -1,1 +1,0 @@
-"""Files that come and go through signed URLs: code, checkpoints."""

@@ -1,1 +1,0 @@
-"""What a run needs before it starts: code, room, environment, hook."""

@@ -1,0 +1,107 @@
+"""The environment of one rank: what it may see of the machine, what its user set, what its gang needs."""
+
+from collections.abc import Mapping, Sequence
+
+from muster import wire
+from muster.config.launching import Optimizations
+from shared.messages.allocations import DesiredAllocation
+from shared.messages.specs import WHOLE_SLOT
+from worker.core.gang.backends.port import Meeting, Place
+from worker.core.gang.members import BACKENDS, parse_address
+from worker.core.gang.network import joining_interface
+from worker.core.run.records import LocalRun
+from worker.machine.host import Machine, interfaces
+from worker.places import RunPlaces
+from worker.ranks.launch.description import is_elastic, spec_of
+
+# What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
+KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
+_RESERVED = "MUSTER_"
+
+
+def rank_environment(
+    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine
+) -> dict[str, str]:
+    """The variables of the rank with this local number."""
+    spec = spec_of(allocation)
+    seat = run.gang.next_seat
+    place = _place(local, run, allocation)
+    environment = {
+        **_own_part(places, machine),
+        **KEPT_MEMORY,
+        **_network(allocation, run, machine),
+        **_users_part(spec.environment),
+        wire.ENV_RANK: str(place.rank),
+        wire.ENV_LOCAL_RANK: str(local),
+    }
+    mine = allocation.members[seat.index]
+    if mine.part or not mine.slots:
+        environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
+    environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
+    if machine.kind == "cpu":
+        environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
+    if is_elastic(spec):
+        environment[wire.ENV_GENERATION] = str(run.gang.generation)
+    if run.gang.formation is not None:
+        return environment | {wire.ENV_STANDS_BY: str(seat.size)}
+    told = Optimizations.model_validate(spec.optimizations)
+    backend = BACKENDS[spec.distributed]
+    return backend.threads(place, machine.cores) | environment | backend.variables(place, _meeting(run), told)
+
+
+def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
+    """The variables of a process of the run that is no rank."""
+    return {**_own_part(places, machine), **_users_part(spec_of(allocation).environment)}
+
+
+def forming_environment(
+    local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
+) -> dict[str, str]:
+    """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
+    spec = spec_of(allocation)
+    backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
+    meeting = Meeting(*parse_address(run.gang.rendezvous or ""))
+    place = _place(local, run, allocation)
+    own = _network(allocation, run, machine) | backend.threads(place, machine.cores)
+    left = {name: value for name, value in own.items() if name not in spec.environment}
+    return left | backend.variables(place, meeting, told)
+
+
+def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
+    """How many cores each process here has, where a slot is a core."""
+    seat = run.gang.next_seat
+    return max(1, allocation.members[seat.index].slots // seat.ranks)
+
+
+def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> Place:
+    return Place(f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_seat, local)
+
+
+def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
+    """Which interface to use; nothing where a run has no other machine and no other process."""
+    if run.gang.next_seat.size == 1 and run.gang.next_seat.meets:
+        return {}
+    peers = [member.address for member in allocation.members if member.worker != machine.worker]
+    interface = joining_interface(machine.address, peers, interfaces())
+    return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
+
+
+def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
+    """A run's GPUs and no others, by nvidia-smi's numbers: CUDA by itself counts the fastest first. Slots that are cores have none, though the
+    machine may."""
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, slot_ids))}
+
+
+def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
+    # Triton, which the warm parent has imported, keeps what it compiles in the home that it found then.
+    homes = {"HOME": str(places.home), "TRITON_HOME": str(places.home)}
+    system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+    return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(places.tensorboard)}
+
+
+def _users_part(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if not name.startswith(_RESERVED)}
+
+
+def _meeting(run: LocalRun) -> Meeting | None:
+    return Meeting(*parse_address(run.gang.rendezvous or "")) if run.gang.seat.is_gang else None

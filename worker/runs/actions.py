@@ -1,0 +1,137 @@
+"""The doing of what `core/run/plan` plans for a run. Neighbour: `supervisor` says which function does which action."""
+
+from collections.abc import Callable
+
+import structlog
+
+from muster import wire
+from shared import telemetry
+from shared.messages.specs import Signal
+from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
+from worker.executors.port import Order
+from worker.journal.outputs import outputs_of
+from worker.ranks.launch.frames import rank_frames, rendezvous_frame, seat_frame
+from worker.ranks.pace import Pace
+from worker.runs.context import RunContext
+from worker.store.records import KeptRun
+
+Send = Callable[[Order], None]
+_OVERDUE = "the trial was asked to {asked} and had not ended {within_s:g} s later (preemption_timeout): it is ended by force"
+_SIGKILL = 9
+_log = structlog.get_logger()
+
+
+def decide(context: RunContext, signal: Signal, decide_at: float | None) -> None:
+    """Tell the ranks when the searcher decides next; a verdict may have told them already."""
+    if decide_at != context.session.decide_at:
+        context.session.decide(0, str(signal), decide_at)
+
+
+def conclude(context: RunContext, send: Send) -> None:
+    """Take the last lines and the last reports of a run that has ended here, and leave no process of it."""
+    run = context.run
+    context.session.finish(context.places.unsent)
+    context.session.close()
+    context.tail.end(last_words(context.kept))
+    context.media.finish()
+    if context.profile:
+        context.profile.finish(context.subject)
+    context.report_source.wake(urgent=True)
+    context.log_source.wake(urgent=True)
+    send(wire.Kill(str(run.run_id), _SIGKILL))
+    send(wire.Forget(str(run.run_id)))
+    context.machine.cgroups.end(run.run_id)
+    _log.info("a run ended", run=str(run.run_id), exit_code=run.ending.exit_code, reason=run.ending.reason)
+
+
+def last_words(kept: KeptRun) -> tuple[str, ...]:
+    """What the log of an ended run ends with."""
+    reason = kept.run.ending.reason
+    return (f"run {kept.allocation.run_number}: {reason}",) if reason else ()
+
+
+def open_rendezvous(context: RunContext, send: Send) -> None:
+    """Have the warm parent hold the gang's rendezvous."""
+    send(rendezvous_frame(context.run, context.kept.allocation, context.machine))
+
+
+def start_ranks(context: RunContext, send: Send) -> None:
+    """Have the warm parent fork all ranks of this machine."""
+    run = context.run
+    context.phases.on_ranks_asked()
+    with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.seat.ranks):
+        for frame in rank_frames(
+            run, context.kept.allocation, context.places, context.machine, context.kept.token
+        ):
+            send(frame)
+
+
+def start_stand_bys(context: RunContext, first: int, send: Send) -> None:
+    """Have the warm parent fork the ranks from the local number `first` on; they stand by."""
+    run, machine = context.run, context.machine
+    try:
+        bound_here(context)
+    except OSError as error:  # a training that goes on well is not ended for it
+        context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
+    births = run.ranks.births
+    born = range(first, len(births))
+    context.tail.follow(outputs_of(context.places, [births[local][1] for local in born]))
+    if machine.account is not None:
+        machine.account.own(context.places)
+    with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
+        for frame in rank_frames(
+            run, context.kept.allocation, context.places, machine, context.kept.token, born
+        ):
+            send(frame)
+
+
+def tell_seats(context: RunContext) -> None:
+    """Tell every connected rank where it belongs."""
+    for local in context.session.seats.taken:
+        tell_seat(context, local)
+
+
+def tell_seat(context: RunContext, local: int) -> None:
+    """Tell a rank where it belongs; it passes over what it knows."""
+    frame = seat_frame(local, context.run, context.kept.allocation, context.machine)
+    context.session.seats.tell(local, frame)
+
+
+def close_rendezvous(context: RunContext, send: Send) -> None:
+    """End what held the gangs before this one together, and measure its pace anew."""
+    for name in context.started:
+        if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
+            send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
+    context.session.pace = Pace()
+
+
+def kill_ranks(context: RunContext, send: Send) -> None:
+    """Kill every process of the run; the log has it where its user was asked before."""
+    run = context.run
+    was_asked = run.asked not in (Signal.RUN, Signal.KILL) and not run.request.dropped
+    if run.ending.forced and was_asked:
+        words = _OVERDUE.format(asked=run.asked, within_s=run.request.preemption_timeout_s)
+        context.tail.say(words, "warning")
+    send(wire.Kill(str(run.run_id), _SIGKILL))
+
+
+def bound_here(context: RunContext) -> None:
+    """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
+    run, members = context.run, context.kept.allocation.members
+    context.machine.cgroups.make(run.run_id, members[run.gang.next_seat.index].slots)
+
+
+def resume(context: RunContext, send: Send) -> None:
+    """Another daemon goes on with a resize: ask again for what the warm parent may not have heard; it knows what it has done by its name."""
+    run, gang = context.run, context.run.gang
+    if gang.formation is None:
+        return
+    if gang.rendezvous_asked and gang.rendezvous is None:
+        open_rendezvous(context, send)
+    missing = [
+        local
+        for local, (born, _) in enumerate(run.ranks.births)
+        if process_name(run.run_id, born, local) not in context.started
+    ]
+    if missing:
+        start_stand_bys(context, missing[0], send)

@@ -1,0 +1,169 @@
+"""The parts of a run, made and wired to each other. Neighbours: `context` is them together, `supervisor` is told what they say."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from muster import wire
+from shared.clock import Clock
+from shared.messages.specs import PolicyMatch
+from worker.core.policies import Policies
+from worker.core.run.records import LocalRun
+from worker.journal.journal import Journal
+from worker.journal.logs import LogTail, TailEvents
+from worker.journal.outputs import outputs_of
+from worker.journal.sending import log_sender, report_sender, trace_of
+from worker.journal.sources import Source
+from worker.places import RunPlaces
+from worker.ranks.launch.description import spec_of
+from worker.ranks.seats import Seats
+from worker.ranks.session import RankSession, SessionEvents
+from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
+from worker.runs.context import RunContext, Tools
+from worker.runs.watching.hangs import open_watch
+from worker.runs.watching.phases import Phases, PhaseSender
+from worker.runs.watching.profiling import Eyes, open_profile
+from worker.store.records import KeptRun
+from worker.transfer.checkpoints.upload import Announced, UploadEvents as UploadNeeds
+from worker.transfer.checkpoints.uploads import Uploads
+from worker.transfer.media.packing import Folders
+from worker.transfer.media.sending import MediaNeeds, MediaSender
+from worker.transfer.registry import RegistryLine
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEvents:
+    """Whom a run's parts tell."""
+
+    on_acknowledged: Callable[[RunContext, str], None]
+    on_progress: Callable[[RunContext], None]
+    on_disk_fault: Callable[[RunContext, OSError], None]
+    on_seated: Callable[[RunContext, int, int], None]
+    on_policies: Callable[[RunContext, int, str, tuple[PolicyMatch, ...]], None]
+
+
+def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
+    """Open (or make) what a run needs on disk, and wire its parts to each other.
+
+    Raises:
+        OSError: The disk is full or broken.
+    """
+    places = tools.places.run(kept.run.run_id)
+    places.make()
+    ears = _Ears(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
+    reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
+    report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
+    log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
+    needs = UploadNeeds(
+        tools.transfer.put,
+        tools.transfer.put_part,
+        ears.on_upload_due,
+        ears.on_settled,
+        ears.on_upload_waiting,
+    )
+    registry = RegistryLine(tools.line)
+    uploads = Uploads(places.uploads, registry, needs)
+    kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)
+    ears.context = context = RunContext(
+        kept=kept,
+        places=places,
+        tools=tools,
+        session=_open_session(kept.run, reports, ears, uploads.announced),
+        reports=reports,
+        logs=logs,
+        report_source=report_source,
+        log_source=log_source,
+        tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
+        uploads=uploads,
+        media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
+        watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
+        profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
+        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
+    )
+    context.start(report_source.run(), "reports")
+    context.start(log_source.run(), "logs")
+    context.start(uploads.run(), "uploads")
+    context.start(context.media.run(), "media")
+    context.start(context.phases.sender.run(), "phases")
+    if context.profile:
+        context.start(context.profile.source.run(), "profile")
+    return context
+
+
+@dataclass(slots=True)
+class _Ears:
+    """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
+
+    events: ContextEvents
+    policies: Policies
+    context: RunContext = field(init=False)
+
+    def tail_events(self, source: Source) -> TailEvents:
+        return TailEvents(self.on_line, lambda: source.wake(urgent=False))
+
+    def on_reports(self, urgent: bool) -> None:
+        self.context.phases.on_reports()
+        self.context.report_source.wake(urgent)
+
+    def on_upload_due(self) -> None:
+        """A manifest commits when all reports before it have: they are not to linger."""
+        self.context.report_source.wake(urgent=True)
+
+    def on_refused(self, text: str) -> None:
+        self.context.tail.warn(f"not all that was reported is kept: {text}")
+
+    def on_settled(self, record: Announced) -> None:
+        if record.state != "saved" and record.reason:
+            self.context.tail.warn(f"the checkpoint at step {record.step} is not stored: {record.reason}")
+        settle_checkpoint(self.context, record)
+
+    def on_upload_waiting(self, record: Announced, reason: str) -> None:
+        self.context.phases.on_upload_waits(record.number, record.step, record.announced_at, reason)
+
+    def on_checkpoint(self, frame: wire.Checkpoint) -> None:
+        announce_checkpoint(self.context, frame)
+        self.events.on_progress(self.context)
+
+    def on_acknowledged(self, signal: str) -> None:
+        self.events.on_acknowledged(self.context, signal)
+
+    def on_started(self) -> None:
+        self.context.phases.on_entered()
+        self.events.on_progress(self.context)
+
+    def on_seated(self, local: int, generation: int) -> None:
+        self.events.on_seated(self.context, local, generation)
+
+    def on_line(self, rank: int, line: str) -> None:
+        if met := self.policies.met_by(line):
+            self.events.on_policies(self.context, rank, line, met)
+
+    def on_disk_fault(self, error: OSError) -> None:
+        self.events.on_disk_fault(self.context, error)
+
+
+def _media_of(places: RunPlaces) -> Folders:
+    """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
+    return Folders(places.spool, ((places.tensorboard, ""), (places.code / "runs", "runs/")))
+
+
+def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) -> RankSession:
+    """What the ranks talk to, with what the run was told last."""
+    events = SessionEvents(
+        on_reports=ears.on_reports,
+        on_checkpoint=ears.on_checkpoint,
+        on_acknowledged=ears.on_acknowledged,
+        on_started=ears.on_started,
+        on_cut=ears.on_refused,
+        on_disk_fault=ears.on_disk_fault,
+    )
+    session = RankSession(reports, events, announced, Seats(ears.on_seated))
+    session.signal, session.decide_at = str(run.notice.signal), run.request.decide_at
+    return session
+
+
+def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
+    """Follows what the ranks of this machine write."""
+    first = run.gang.seat.first_rank
+    ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)
+    offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
+    return LogTail(logs, offsets, outputs, clock, events)

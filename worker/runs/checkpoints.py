@@ -1,0 +1,51 @@
+"""A checkpoint of a run: from its announcement by rank 0 into the uploads, and from the registry's word into the cache."""
+
+from pathlib import Path
+
+from muster import wire
+from shared.ids import CheckpointId, WorkerId, derived_id
+from worker.runs.context import RunContext
+from worker.transfer.checkpoints.upload import Announced, drop_folder
+
+
+def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
+    """Keep an announced checkpoint for uploading. Its folder must be one of the run's own.
+
+    Raises:
+        OSError: The disk is full or broken.
+    """
+    folder = Path(frame.directory)
+    if folder.parent != context.places.checkpoints or folder.name in ("", ".", ".."):
+        context.tail.say(
+            f"checkpoint {frame.number} was not taken: {frame.directory} is not its folder", "error"
+        )
+        return
+    run_id = context.run.run_id
+    record = Announced(
+        run_id=run_id,
+        checkpoint_id=CheckpointId(derived_id(run_id, "checkpoint", frame.number)),
+        number=frame.number,
+        step=frame.step,
+        directory=folder,
+        after_report=frame.after_report,
+        metadata=dict(frame.metadata),
+        parts=tuple(map(WorkerId, frame.parts)),
+        announced_at=context.tools.clock.now(),
+    )
+    context.uploads.add(record)
+    context.phases.on_written(frame.number, frame.step, frame.written_s)
+
+
+def settle_checkpoint(context: RunContext, record: Announced) -> None:
+    """The registry decided: a saved checkpoint's files serve as cache, others go."""
+    context.phases.on_uploaded(record.number, record.step, record.announced_at)
+    if began := record.announced_at:
+        context.session.settle(record.number, (context.tools.clock.now() - began).total_seconds())
+    if record.state == "saved":
+        tenant = context.kept.allocation.tenant
+        context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
+    else:
+        drop_folder(record.directory)
+        context.tail.say(
+            f"checkpoint {record.number} of step {record.step} was not kept: {record.state}", "warning"
+        )

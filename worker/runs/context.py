@@ -1,0 +1,122 @@
+"""Everything of one run on this machine, together: its record, journals, sources, session, log tail and uploads. Neighbour: `assembly` makes it."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.clock import Clock
+from shared.ids import WorkerId
+from worker.connection.line import Line
+from worker.core.run.records import LocalRun
+from worker.environments.environments import Environments
+from worker.executors.port import Processes
+from worker.journal.journal import Journal
+from worker.journal.logs import LogTail
+from worker.journal.sending import trace_of
+from worker.journal.sources import Source
+from worker.machine.gpus import Gpus
+from worker.machine.host import Machine
+from worker.places import Places, RunPlaces
+from worker.ranks.session import RankSession
+from worker.runs.preparing.hooks import Hook
+from worker.runs.watching.hangs import Watch
+from worker.runs.watching.phases import Phases
+from worker.runs.watching.profiling import Profile, Subject
+from worker.store.records import KeptRun
+from worker.transfer.checkpoints.restore import Restorer
+from worker.transfer.checkpoints.uploads import Uploads
+from worker.transfer.code import CodeCache
+from worker.transfer.http import Transfer
+from worker.transfer.media.sending import MediaSender
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all runs of the worker share."""
+
+    line: Line
+    worker: WorkerId
+    clock: Clock
+    places: Places
+    machine: Machine
+    transfer: Transfer
+    code: CodeCache
+    checkpoints: Restorer
+    environments: Environments
+    min_free_bytes: int
+    processes: Processes
+    gpus: Gpus
+
+
+@dataclass(slots=True, eq=False)
+class RunContext:
+    """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
+
+    kept: KeptRun
+    places: RunPlaces
+    tools: Tools
+    session: RankSession
+    reports: Journal
+    logs: Journal
+    report_source: Source
+    log_source: Source
+    tail: LogTail
+    uploads: Uploads
+    media: MediaSender
+    watch: Watch
+    profile: Profile | None
+    phases: Phases
+    started: dict[str, int] = field(default_factory=dict)
+    hook: Hook = field(default_factory=Hook)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace that the run belongs to, as headers."""
+        return trace_of(self.kept)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine as the run's processes find it: what its environment brings comes first."""
+        machine, name = self.tools.machine, self.kept.environment
+        return self.tools.environments.over(machine, name) if name else machine
+
+    @property
+    def run(self) -> LocalRun:
+        """The run's state."""
+        return self.kept.run
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the registry has all that was written here."""
+        sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
+        parts = (*sources, self.uploads, self.media, self.phases.sender)
+        return self.tail.is_done and all(one.is_drained for one in parts)
+
+    @property
+    def subject(self) -> Subject:
+        """What of the run a profile looks at."""
+        mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
+        slots = next((one.slot_ids for one in mine), ())
+        return Subject(
+            self.started.values(), self.session.step, self.run.local_ranks, self.run.gang.seat.index, slots
+        )
+
+    def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
+        """Run a task for as long as the context lives."""
+        task = asyncio.get_running_loop().create_task(main, name=f"{name} {self.run.run_id}")
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def close(self) -> None:
+        """End the tasks and close the files."""
+        for task in list(self.tasks):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+        self.reports.close()
+        self.logs.close()
+        if self.profile:
+            self.profile.close()

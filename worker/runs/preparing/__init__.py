@@ -1,0 +1,1 @@
+"""What a run needs before its ranks start: room, code, environment, checkpoint, hook."""

@@ -1,0 +1,279 @@
+"""All runs on this machine: what the desired set, verdicts and the executor say is brought to the run it concerns."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+import structlog
+
+from muster import wire
+from shared.ids import AllocationId
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
+from shared.messages.experiments import Verdict
+from shared.messages.specs import Signal
+from shared.outages import Outages
+from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
+from worker.core.naming import HOOK, RENDEZVOUS, part_of
+from worker.core.run import reducers as core
+from worker.core.run.actions import OpenRendezvous, StartRanks
+from worker.core.run.plan import next_look
+from worker.core.run.records import LocalRun
+from worker.core.run.states import RunState
+from worker.executors.parents import Parents
+from worker.ranks.server import same_token
+from worker.ranks.session import RankSession
+from worker.runs.actions import last_words, resume
+from worker.runs.assembly import ContextEvents, open_context
+from worker.runs.context import RunContext, Tools
+from worker.runs.draining import Draining
+from worker.runs.messages import observed_of, read_desired
+from worker.runs.supervisor import Supervisor
+from worker.store.records import KeptRun
+from worker.store.store import Store
+
+END_S = 3.0
+_SIGNALS = {"go_on": Signal.RUN, "stop": Signal.STOP, "pause": Signal.PAUSE}
+_SIGKILL = 9
+_LEFT = "processes that the trial had started and left running were ended with it: {left}"
+_TAKING = "taking runs; the scheduler sends them again"
+_log = structlog.get_logger()
+
+
+class Runs:
+    """Runs by allocation, and those that are over but not yet drained."""
+
+    def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
+        self._tools = tools
+        self._store = store
+        self._on_change = on_change
+        self._gate = Gate(store.load_epoch())
+        self._contexts: dict[AllocationId, RunContext] = {}
+        self._draining = Draining(tools, store, on_change)
+        self._outages = Outages()
+        self._starts_fail: Callable[[], str | None] = lambda: None
+        self._supervisor = Supervisor(tools, store, on_change)
+        self._supervisor.on_forgotten = self._forget
+        self._events = ContextEvents(
+            self._supervisor.on_acknowledged,
+            lambda context: on_change(),
+            self._supervisor.on_disk_fault,
+            self._supervisor.on_seated,
+            self._supervisor.on_policies,
+        )
+
+    def attach(self, parents: Parents) -> None:
+        """Let runs reach the warm parents; before anything is adopted."""
+        environments = self._tools.environments
+        self._supervisor.send = parents.send
+        self._starts_fail = lambda: parents.trouble
+        if environments.has_parents:
+            self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
+
+    @property
+    def epoch(self) -> int:
+        """The highest epoch seen."""
+        return self._gate.epoch
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing runs here and the registry has everything."""
+        return not self._contexts and not self._draining.contexts
+
+    @property
+    def standing(self) -> Standing:
+        """What keeps this machine here."""
+        has_runs = any(not context.run.is_over for context in self._contexts.values())
+        return Standing(has_runs, owes=not self.is_drained)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why a run that began now would wait for room (`prepare`), or could not be started; None while it would."""
+        machine = self._tools.machine
+        if not machine.has_room(self._tools.min_free_bytes):
+            return machine.full_text
+        starts = self._starts_fail()
+        return starts and f"worker {machine.worker} can start nothing: {starts}"
+
+    def adopt(self) -> None:
+        """Take over what an earlier daemon left; the executor then says which processes live."""
+        runs = tuple(self._store.load_runs())
+        self._tools.machine.cgroups.sweep(kept.run.run_id for kept in runs)
+        for kept in runs:
+            context = open_context(kept, self._tools, self._events)
+            context.start(context.tail.run(), "tail")
+            if kept.environment:
+                self._supervisor.enter(context, kept.environment)
+            if kept.run.is_over:
+                context.tail.end(last_words(kept))
+                context.media.finish()
+            if kept.run.state is RunState.FORGOTTEN:
+                self._draining.add(context)
+                continue
+            self._contexts[kept.run.allocation_id] = context
+            context.start(self._supervisor.bound(context), "room")
+            if kept.run.state is RunState.PREPARING:
+                context.start(self._supervisor.prepare(context), "prepare")
+            _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
+
+    def find_session(self, token: str) -> RankSession | None:
+        """The session of a rank's token."""
+        for context in self._contexts.values():
+            if not context.run.is_over and same_token(context.kept.token, token):
+                return context.session
+        return None
+
+    def apply(self, desired: DesiredSet) -> bool:
+        """Apply a desired set; False when it comes from a deposed leader or is older than one applied before."""
+        gate = pass_gate(self._gate, desired.epoch, desired.sequence)
+        if gate is None:
+            _log.warning("a desired set was refused", epoch=desired.epoch, known=self._gate.epoch)
+            return False
+        if gate.epoch != self._gate.epoch:
+            self._store.save_epoch(gate.epoch)
+        self._gate = gate
+        runs = {allocation_id: context.run for allocation_id, context in self._contexts.items()}
+        applied = apply_desired(runs, read_desired(desired), self._tools.worker)
+        allocations = {allocation.allocation_id: allocation for allocation in desired.allocations}
+        for allocation in desired.allocations:
+            self._take_members(allocation)
+        for run in applied.changed:
+            self._supervisor.update(self._contexts[run.allocation_id], run)
+        for run in applied.new:
+            self._begin(run, allocations[run.allocation_id])
+        for allocation in desired.allocations:
+            if allocation.hangs and (context := self._contexts.get(allocation.allocation_id)):
+                self._supervisor.end_hung(context)
+        return True
+
+    def on_verdict(self, verdict: Verdict) -> None:
+        """The fast path: the rank waits for this very message."""
+        for context in self._contexts.values():
+            if context.run.run_id == verdict.run_id and not context.run.is_over:
+                signal = _SIGNALS[verdict.verdict]
+                decided = core.on_verdict(context.run, signal, verdict.next_decide_at)
+                asked = str(decided.asked)
+                context.session.decide(verdict.validation, asked, verdict.next_decide_at)
+                self._supervisor.update(context, decided)
+                return
+
+    def on_process(self, process: wire.Process) -> None:
+        """The executor told of a process: at its start, at its end, and once more after each reconnection."""
+        context = self._find(process.run)
+        if context is None:
+            if process.exit_code is not None:
+                self._supervisor.send(wire.Forget(process.run))
+            return
+        if process.left:
+            context.tail.remark(_LEFT.format(left=process.left))
+        if part_of(process.name) == HOOK:
+            context.hook.on_process(process)
+            return
+        context.started[process.name] = process.pid
+        if part_of(process.name) == RENDEZVOUS:
+            self._supervisor.on_rendezvous(context, process)
+        else:
+            self._supervisor.on_rank(context, process)
+
+    def on_parent_ready(self, environment: str) -> None:
+        """All living processes of an environment's parent were told: what is missing was never started, or died with an earlier parent."""
+        for context in list(self._contexts.values()):
+            run = context.run
+            if run.is_over or run.state is RunState.PREPARING or context.kept.environment != environment:
+                continue
+            missing = run.has_launched and not any(part_of(name) != RENDEZVOUS for name in context.started)
+            if missing and run.state is RunState.STARTING:
+                self._supervisor.act(context, StartRanks())
+            elif missing:
+                self._supervisor.update(context, core.on_parent_lost(run))
+            elif _waits_for_parent(run):
+                self._supervisor.act(context, OpenRendezvous())
+            else:
+                resume(context, self._supervisor.send)
+                self._supervisor.update(context, run)
+
+    def doom(self, reason: str) -> None:
+        """End every run here, at no cost to its user."""
+        for context in list(self._contexts.values()):
+            self._supervisor.update(context, core.on_doomed(context.run, reason))
+
+    def tick(self) -> float | None:
+        """Do what time alone asks for, and what a full disk held up; return when to look again (monotonic seconds)."""
+        looks = []
+        self._store.settle()
+        self._supervisor.tick()
+        for context in list(self._contexts.values()):
+            self._supervisor.look(context)
+            self._supervisor.update(context, context.run)
+            look = next_look(context.run)
+            if look is not None:
+                looks.append(look)
+        return min(looks, default=None)
+
+    def observed(self) -> tuple[ObservedAllocation, ...]:
+        """What is here, for the scheduler."""
+        return tuple(observed_of(context) for context in self._contexts.values())
+
+    def warn(self, text: str) -> None:
+        """Say something in the log of each run here."""
+        for context in self._contexts.values():
+            if not context.run.is_over:
+                context.tail.warn(text)
+
+    async def end(self, reason: str) -> None:
+        """End every run here and wait shortly until all have ended."""
+        self.doom(reason)
+        async with asyncio.timeout(END_S):
+            while True:
+                if all(context.run.is_over for context in self._contexts.values()):
+                    return
+                await asyncio.sleep(0.02)
+
+    async def close(self) -> None:
+        """Close every context; its files stay."""
+        for context in (*self._contexts.values(), *self._draining.contexts):
+            await context.close()
+
+    def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
+        if self._draining.has(run.run_id):
+            return  # its part of before is still being sent; the scheduler sends it again
+        kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
+        try:
+            self._store.begin_run(kept)
+            context = open_context(kept, self._tools, self._events)
+        except OSError as error:
+            # Without a record it does not exist here: the scheduler sends it again.
+            self._outages.failed(_TAKING, self._tools.machine.words(error))
+            return
+        self._outages.worked(_TAKING)
+        self._contexts[run.allocation_id] = context
+        context.start(context.tail.run(), "tail")
+        context.start(self._supervisor.bound(context), "room")
+        context.start(self._supervisor.prepare(context), "prepare")
+        self._supervisor.update(context, run)
+
+    def _take_members(self, allocation: DesiredAllocation) -> None:
+        context = self._contexts.get(allocation.allocation_id)
+        if context is not None and allocation.generation > context.kept.allocation.generation:
+            changed = {"members": allocation.members, "generation": allocation.generation}
+            kept = context.kept.allocation.model_copy(update=changed)
+            context.kept = replace(context.kept, allocation=kept)
+
+    def _forget(self, context: RunContext) -> None:
+        """The scheduler knows of its end: what is left is to be sent."""
+        context.kept = replace(context.kept, run=core.on_forgotten(context.run))
+        with suppress(OSError):
+            self._store.save_run(context.kept)
+        self._contexts.pop(context.run.allocation_id, None)
+        self._draining.add(context)
+
+    def _find(self, run_id: str) -> RunContext | None:
+        contexts: Iterable[RunContext] = self._contexts.values()
+        return next((context for context in contexts if str(context.run.run_id) == run_id), None)
+
+
+def _waits_for_parent(run: LocalRun) -> bool:
+    """Whether a warm parent that is gone was asked for the rendezvous, and nothing else."""
+    gang = run.gang
+    return run.state is RunState.RENDEZVOUS and gang.rendezvous_asked and gang.rendezvous is None

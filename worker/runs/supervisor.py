@@ -1,0 +1,267 @@
+"""One run's next move: an event goes through the pure core, what it plans is kept, then done. Neighbour: `runs` holds them all."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import assert_never
+
+import structlog
+
+from muster import wire
+from muster.errors import MusterError
+from shared import faults
+from shared.messages.specs import PolicyMatch, Signal
+from worker.core.gang.seats import FormationStep
+from worker.core.hang import GANG_HANGS, TERM_GRACE_S
+from worker.core.naming import RENDEZVOUS, part_of, process_name
+from worker.core.run import reducers as core, resize
+from worker.core.run.actions import (
+    Action,
+    CloseRendezvous,
+    Conclude,
+    Decide,
+    Forget,
+    KillRanks,
+    OpenRendezvous,
+    StartRanks,
+    StartStandBys,
+    Tell,
+    TellSeats,
+)
+from worker.core.run.plan import plan_step
+from worker.core.run.records import Fault, LocalRun
+from worker.core.run.states import RunState, Trigger
+from worker.executors.port import Order
+from worker.machine.kernel import MemoryKills
+from worker.ranks.launch.frames import hook_frame
+from worker.runs import actions
+from worker.runs.context import RunContext, Tools
+from worker.runs.exits import cause_of
+from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
+from worker.runs.preparing.prepare import prepare
+from worker.store.store import Store
+from worker.transfer.room import keep_within
+
+AFTER_KEEP = faults.register("worker.after_keep")
+KEEP_AGAIN_S = 0.5
+MAX_QUOTED = 200
+"""Of a line that met a log policy, so much stands in the warning."""
+_SIGTERM = 15
+_log = structlog.get_logger()
+
+
+class Supervisor:
+    """Moves runs. `send` reaches the warm parent; `on_forgotten` is told of a run that nobody asks for any more."""
+
+    def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
+        self._tools = tools
+        self._store = store
+        self._on_change = on_change
+        self._kills = MemoryKills()
+        self.send: Callable[[Order], None] = _nobody
+        self.use: Callable[[str, str], None] = lambda run, environment: None
+        self.on_forgotten: Callable[[RunContext], None] = _nobody
+
+    def update(self, context: RunContext, run: LocalRun) -> None:
+        """Move a run on after an event that made `run` of it: plan, keep, act."""
+        step = plan_step(context.run, run, self._tools.clock.monotonic())
+        if step.run == context.run and not step.after:
+            return
+        context.kept = replace(context.kept, run=step.run)
+        for action in step.first:
+            self.act(context, action)
+        self._keep(context)
+        faults.point(AFTER_KEEP)
+        for action in step.after:
+            self.act(context, action)
+        self._on_change()
+
+    def act(self, context: RunContext, action: Action) -> None:
+        """Do what was planned."""
+        match action:
+            case Decide():
+                actions.decide(context, action.signal, action.decide_at)
+            case Conclude():
+                actions.conclude(context, self.send)
+            case OpenRendezvous():
+                actions.open_rendezvous(context, self.send)
+            case StartRanks():
+                actions.start_ranks(context, self.send)
+            case StartStandBys():
+                actions.start_stand_bys(context, action.first, self.send)
+            case TellSeats():
+                actions.tell_seats(context)
+            case CloseRendezvous():
+                actions.close_rendezvous(context, self.send)
+            case Tell():
+                context.session.tell(str(action.signal))
+            case KillRanks():
+                actions.kill_ranks(context, self.send)
+            case Forget():
+                self.on_forgotten(context)
+            case _:
+                assert_never(action)
+
+    async def prepare(self, context: RunContext) -> None:
+        """Fetch, then go on; it may have been ended meanwhile. Only a startup hook is user code: no other failure here is charged."""
+        try:
+            await prepare(context, self.enter)
+            actions.bound_here(context)
+            await self._run_hook(context)
+        except (MusterError, OSError) as error:
+            fault: Fault = "user" if isinstance(error, HookFailed) else "machine"
+            context.tail.say(f"the run could not be prepared: {error}", "error")
+            self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
+            return
+        self.update(context, core.on_prepared(context.run))
+
+    def enter(self, context: RunContext, environment: str) -> None:
+        """A run's processes are in an environment of their own, from the first on."""
+        context.kept = replace(context.kept, environment=environment)
+        self.use(str(context.run.run_id), environment)
+
+    def on_rendezvous(self, context: RunContext, process: wire.Process) -> None:
+        """The rendezvous opened, or ended."""
+        run = context.run
+        if run.is_over or run.gang.rendezvous is not None or process.name != _rendezvous_name(run):
+            return
+        if process.port and process.exit_code is None:
+            self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
+        elif run.state in (RunState.RENDEZVOUS, RunState.STARTING):
+            reason = f"the gang's rendezvous could not be opened: {process.error or 'it ended'}"
+            self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
+
+    def on_rank(self, context: RunContext, process: wire.Process) -> None:
+        """A rank started, or ended."""
+        run = context.run
+        if run.is_over:
+            return
+        if process.name in run.ranks.leaving:
+            if process.exit_code is not None:
+                self.update(context, resize.on_left(run, process.name))
+            return
+        started = sum(part_of(name) != RENDEZVOUS for name in context.started)
+        if run.state is RunState.STARTING and started == run.gang.seat.ranks:
+            self.update(context, core.on_started(run))
+        if process.exit_code is not None:
+            self._on_exit(context, process, process.exit_code)
+
+    def _on_exit(self, context: RunContext, process: wire.Process, code: int) -> None:
+        first = context.run.gang.seat.first_rank
+        rank = first + int(part_of(process.name))
+        if rank == first and not self._has_kept_all(context, process):
+            return
+        context.tail.look_ahead(rank)
+        cause = cause_of(context, process, rank, self._kills)
+        self.update(context, core.on_exit(context.run, rank, code, self._tools.clock.monotonic(), cause))
+
+    def on_acknowledged(self, context: RunContext, signal: str) -> None:
+        """User code was told to stop."""
+        if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
+            self.update(context, core.on_acknowledged(context.run, Signal(signal)))
+
+    def on_seated(self, context: RunContext, local: int, generation: int) -> None:
+        """A rank says in which gang it trains, and is told again what it may have missed."""
+        if context.run.is_over:
+            return
+        self.update(context, resize.on_seated(context.run, local, generation))
+        formation = context.run.gang.formation
+        is_told = formation is not None and formation.step is FormationStep.TOLD
+        is_behind = formation is not None and generation < formation.generation
+        if (is_told and is_behind) or local >= context.run.local_ranks:
+            actions.tell_seat(context, local)
+
+    def on_disk_fault(self, context: RunContext, error: OSError) -> None:
+        """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
+        words = self._tools.machine.words(error)
+        if wire.is_disk_full(error):
+            context.tail.remark(f"{words}; what the trial reports waits for it")
+        else:
+            self.update(context, core.on_doomed(context.run, words))
+
+    async def bound(self, context: RunContext) -> None:
+        """End a run that takes more room than this worker gives one."""
+        most_bytes = self._tools.machine.run_bytes
+        if most_bytes is not None:
+            await keep_within(context.places.root, most_bytes, lambda words: self._on_over(context, words))
+
+    def _on_over(self, context: RunContext, words: str) -> None:
+        if not context.run.is_over:
+            self.update(context, core.on_doomed(context.run, words, "user"))
+
+    def tick(self) -> None:
+        """A second has passed."""
+        self._kills.note(self._tools.clock.monotonic())
+
+    def look(self, context: RunContext) -> None:
+        """Look at a run's processes: what they use, where that is asked, and whether they hang."""
+        if context.profile and not context.run.is_over:
+            context.profile.look(context.subject)
+        self._watch(context)
+
+    def _watch(self, context: RunContext) -> None:
+        """Look whether ranks hang. Of a gang over several workers the scheduler has to hear it of each: one may wait for another's work."""
+        run = context.run
+        if run.state not in (RunState.RUNNING, RunState.RESIZING):
+            return
+        context.watch.look(run.gang.seat, context.started.values(), self._tools.clock.monotonic())
+        if run.gang.seat.members == 1 and context.watch.hang is not None:
+            self.end_hung(context)
+
+    def end_hung(self, context: RunContext) -> None:
+        """End a run whose ranks hang: by SIGTERM, and soon by SIGKILL. Where each of them waits is said in its log."""
+        run = context.run
+        if run.is_doomed or run.is_over:
+            return
+        for rank, stack in context.watch.stacks():
+            context.tail.say(
+                f"rank {run.gang.seat.first_rank + rank} waits here (most recent call first):\n{stack}",
+                "error",
+            )
+        self.send(wire.Kill(str(run.run_id), _SIGTERM))
+        kill_at = self._tools.clock.monotonic() + TERM_GRACE_S
+        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user", kill_at))
+
+    def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
+        """A line of the run's output met log policies: what follows is the scheduler's."""
+        for match in met:
+            context.tail.warn(f"log policy '{match.name}' was met by rank {rank}: {line[:MAX_QUOTED]}")
+        self.update(context, core.on_policies(context.run, met))
+
+    async def _run_hook(self, context: RunContext) -> None:
+        if has_hook(context.places.code):
+            run, allocation = context.run, context.kept.allocation
+            frame = hook_frame(run, allocation, context.places, context.machine, SCRIPT)
+            await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
+
+    def _keep(self, context: RunContext) -> None:
+        try:
+            self._store.save_run(context.kept)
+        except OSError as error:
+            _log.error("a run's record could not be kept", run=str(context.run.run_id), error=str(error))
+            if not context.run.is_over:
+                self.on_disk_fault(context, error)
+
+    def _has_kept_all(self, context: RunContext, process: wire.Process) -> bool:
+        """Whether what a machine's first rank said is kept, now that it has ended; if not, its end is looked at again when it is.
+
+        The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
+        """
+        if context.run.asked is Signal.KILL or context.run.request.dropped:
+            context.session.close()
+        elif not context.session.finish(context.places.unsent):
+            context.start(self._look_again(context, process), "end of the first rank")
+            return False
+        return True
+
+    async def _look_again(self, context: RunContext, process: wire.Process) -> None:
+        await asyncio.sleep(KEEP_AGAIN_S)
+        self.on_rank(context, process)
+
+
+def _rendezvous_name(run: LocalRun) -> str:
+    return process_name(run.run_id, run.gang.generation, RENDEZVOUS)
+
+
+def _nobody(_: object) -> None:
+    return None

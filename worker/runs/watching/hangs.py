@@ -1,0 +1,115 @@
+"""Watches the ranks of one run on this machine: reads their signs of life, and looks at those that give none.
+
+What a rank writes here it writes as its own user: links, pipes and other process's ids in it lead nowhere.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from muster.wire.pulse import PULSES, RECORD_BYTES, Phase, Pulse, read_pulses, stacks_name
+from shared.messages.specs import SlotKind, TrialSpec
+from worker.core.gang.seats import Seat
+from worker.core.hang import (
+    MOVING_ALONE,
+    MOVING_IN_GANG,
+    Doubt,
+    Patience,
+    Sight,
+    Silence,
+    describe_hang,
+    is_hung,
+    on_look,
+    silence_of,
+    stack_of,
+    wants_look,
+)
+from worker.executors.port import Processes
+from worker.sandbox.opening import opened
+
+NEVER = float("inf")
+DUMP_BYTES = 64 * 1024
+FRAMES = 20
+"""So many of a rank's calls are shown."""
+
+
+class Watch:
+    """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
+
+    def __init__(self, folder: Path, patience: Patience, is_cpu: bool, processes: Processes) -> None:
+        """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
+        self._folder = folder
+        self._patience = patience
+        self._is_cpu = is_cpu
+        self._processes = processes
+        self._doubt = Doubt()
+        self._read_to: dict[int, int] = {}
+        self.hang: str | None = None
+        """The reason to end the run for, at the last look; None where its ranks here do not hang."""
+
+    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> None:
+        """See whether the ranks here hang. `sessions` are those of its ranks."""
+        pulses = self._pulses(seat.ranks, frozenset(sessions))
+        silence = silence_of(pulses.values(), self._patience)
+        if silence is None:
+            self._doubt, self.hang = Doubt(), None
+            return
+        if wants_look(silence, self._doubt, now):
+            moving = self._moving_processor(silence, seat)
+            self._doubt = on_look(self._doubt, self._sights(pulses), now, moving)
+        self.hang = describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
+
+    def stacks(self) -> Iterator[tuple[int, str]]:
+        """Each local rank's number, and where it was last seen."""
+        for local_rank, sight in sorted(self._doubt.sights.items()):
+            frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
+            yield local_rank, "\n".join(frames)
+
+    def _moving_processor(self, silence: Silence, seat: Seat) -> float:
+        if seat.size == 1:
+            return MOVING_ALONE if self._is_cpu or silence.phase is not Phase.STEPPING else NEVER
+        return MOVING_IN_GANG if self._is_cpu else NEVER
+
+    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Pulse]:
+        """The records, absent where the process in it is none of this run's."""
+        data = b""
+        with opened(self._folder / PULSES) as file:
+            data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
+        pulses = {}
+        for rank, pulse in enumerate(read_pulses(data)):
+            is_ours = pulse.phase is not Phase.ABSENT and self._processes.session_of(pulse.pid) in sessions
+            pulses[rank] = pulse if is_ours else replace(pulse, phase=Phase.ABSENT)
+        return pulses
+
+    def _sights(self, pulses: Mapping[int, Pulse]) -> dict[int, Sight]:
+        """Look at each rank, and ask for its stacks: the next look finds them."""
+        used_s = self._processes.used_s()
+        sights = {}
+        for rank, pulse in pulses.items():
+            if pulse.phase is Phase.ABSENT:
+                continue
+            stack = stack_of(self._read_dump(rank), pulse.thread)
+            sights[rank] = Sight(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
+            self._processes.ask_stacks(pulse.pid)
+        return sights
+
+    def _read_dump(self, rank: int) -> str:
+        """What the rank has written since the last look."""
+        with opened(self._folder / stacks_name(rank)) as file:
+            if file is None:
+                return ""
+            end = os.fstat(file).st_size
+            start = max(self._read_to.get(rank, 0), end - DUMP_BYTES)
+            self._read_to[rank] = end
+            return os.pread(file, end - start, start).decode(errors="replace") if end > start else ""
+
+
+def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> Watch:
+    """The watch over a run on slots of a kind, as patient as its spec says."""
+    return Watch(folder, Patience(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
+
+
+def make_pulses(folder: Path, ranks: int) -> None:
+    """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
+    (folder / PULSES).write_bytes(bytes(ranks * RECORD_BYTES))

@@ -1,0 +1,131 @@
+"""Looks at a run that is profiled: now and then, from the daemon, so that no rank pays for it. What it sees goes the way of reports.
+
+A run that is not profiled has nothing of this: no journal, no source, no look.
+"""
+
+import os
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_profiled, read_timings
+from shared.clock import Clock
+from shared.messages.reports import Report
+from worker.connection.line import Line
+from worker.core.profile import Usage, interval_s, named_for, system_values, timing_values
+from worker.executors.port import Processes
+from worker.journal.journal import Journal
+from worker.journal.sending import profile_sender
+from worker.journal.sources import Source
+from worker.machine.gpus import Gpus
+from worker.places import RunPlaces
+from worker.ranks.launch.description import spec_of
+from worker.sandbox.opening import opened
+from worker.store.records import KeptRun
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """What is looked with."""
+
+    processes: Processes
+    gpus: Gpus
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at: the sessions of the run's processes here, the step that rank 0 has reported here, how many ranks are, which
+    machine of the gang this is, and its slots."""
+
+    sessions: Collection[int]
+    step: int
+    ranks: int
+    node: int
+    slots: Sequence[int]
+
+
+class Profile:
+    """One run's. What was seen before a restart of the daemon is forgotten: it begins with a first look again.
+
+    Attributes:
+        source: The way of its journal to the registry.
+    """
+
+    def __init__(self, told: Profiled, watch: Path, journal: Journal, source: Source, eyes: Eyes) -> None:
+        self._told, self._watch = told, watch
+        self._journal, self.source, self._eyes = journal, source, eyes
+        self._began_at: float | None = None
+        self._due_at = 0.0
+        self._usage: Usage | None = None
+        self._timings: list[Timing] = []
+
+    def look(self, subject: Subject) -> None:
+        """Look if it is time, and journal what has been since the last look."""
+        now = self._eyes.clock.monotonic()
+        if not subject.sessions or now < self._due_at:
+            return
+        self._began_at = now if self._began_at is None else self._began_at
+        self._due_at = now + interval_s(now - self._began_at)
+        timings = self._read_timings(subject.ranks)
+        step = max([subject.step, *(one.step for one in timings)])
+        usage = self._eyes.processes.usage(subject.sessions)
+        if self._usage is not None and self._told.goes_on_after(step):
+            self._keep(
+                "system",
+                step,
+                subject,
+                system_values(self._usage, usage, self._eyes.gpus.look(subject.slots)),
+            )
+        self._usage = usage
+        self._keep_timings(timings, step, subject)
+
+    def finish(self, subject: Subject) -> None:
+        """The run has ended: what its ranks have counted last is still there."""
+        if self._began_at is not None:
+            timings = self._read_timings(subject.ranks)
+            self._keep_timings(timings, max([subject.step, *(one.step for one in timings)]), subject)
+        self.source.wake(urgent=True)
+
+    def close(self) -> None:
+        """Close its journal."""
+        self._journal.close()
+
+    def _keep_timings(self, timings: list[Timing], step: int, subject: Subject) -> None:
+        if values := timing_values(self._timings, timings):
+            self._keep("timing", step, subject, values)
+        elif any(one.at_ns for one in self._timings):
+            return  # no step has ended since: the next look shows the whole of it
+        self._timings = timings
+
+    def _keep(self, group: str, step: int, subject: Subject, values: dict[str, float]) -> None:
+        """Journal one report. A disk without room for it has better uses for what it has."""
+        time_ms = int(self._eyes.clock.now().timestamp() * 1000)
+        report = Report(group=group, step=step, time_ms=time_ms, values=named_for(subject.node, values))
+        with suppress(OSError):
+            self._journal.append([(report.__pydantic_serializer__.to_json(report), 0)])
+            self.source.wake(urgent=False)
+
+    def _read_timings(self, ranks: int) -> list[Timing]:
+        with opened(self._watch / TIMINGS) as file:
+            return read_timings(os.pread(file, ranks * TIMING_BYTES, 0)) if file is not None else []
+
+
+def open_profile(kept: KeptRun, places: RunPlaces, line: Line, eyes: Eyes) -> Profile | None:
+    """Return what measures a run that is profiled; None for others.
+
+    Raises:
+        OSError: The disk is full or broken.
+    """
+    told = read_profiled(spec_of(kept.allocation).profiling)
+    if told is None:
+        return None
+    journal = Journal(places.journal("profile"))
+    source = Source(journal, profile_sender(kept, line), lambda text: None)
+    return Profile(told, places.watch, journal, source, eyes)
+
+
+def make_timings(watch: Path, ranks: int) -> None:
+    """Make the file that ranks write their timings into, as `watch.make_pulses` does."""
+    (watch / TIMINGS).write_bytes(bytes(ranks * TIMING_BYTES))

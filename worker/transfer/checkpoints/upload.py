@@ -1,0 +1,302 @@
+"""One announced checkpoint on its way to the store: hash, ask, send, commit. Neighbour: `uploads`, all of a run's."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from pydantic import BaseModel, JsonValue
+
+from muster.errors import MusterError, Rejected, Transient
+from shared import faults
+from shared.cancelling import run_together
+from shared.ids import CheckpointId, RunId, WorkerId
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    ManifestPage,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
+from shared.messages.files import FileEntry, FileLink, PartLink
+from worker.transfer.checkpoints.restore import check_path
+from worker.transfer.http import FILES_AT_ONCE, hash_file
+
+AFTER_PUT = faults.register("worker.after_put")
+FIRST_RETRY_S = 0.25
+MAX_RETRY_S = 10.0
+WAITS_AFTER_S = 2.0
+"""What fails for so long is told to people: a shorter failure is none that they could do anything about."""
+DECIDES_WITHIN_S = 30.0
+"""The registry may take so long to read what was sent, or to hear of the other machines' parts, before that is told."""
+TELL_AGAIN_S = 30.0
+PAGE_BYTES = 384 * 1024
+"""Of files in one message: a thousand with long paths are more than the bus takes at once."""
+ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
+_log = structlog.get_logger()
+
+
+class Announced(BaseModel):
+    """A checkpoint that a rank announced, as it stands on disk until it is settled."""
+
+    run_id: RunId
+    checkpoint_id: CheckpointId
+    number: int
+    step: int
+    directory: Path
+    after_report: int
+    metadata: dict[str, JsonValue] = {}
+    parts: tuple[WorkerId, ...] = ()
+    files: tuple[FileEntry, ...] | None = None
+    state: str = "announced"
+    reason: str | None = None
+    announced_at: datetime | None = None
+
+
+class Registry(Protocol):
+    """What an upload asks of the registry."""
+
+    async def announce(self, upload: Upload) -> UploadLinks: ...
+
+    async def commit(self, commit: CommitCheckpoint) -> Committed: ...
+
+
+class BatchRegistry(Registry, Protocol):
+    """The same for several checkpoints of a run at once; the answers are in their order."""
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]: ...
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UploadEvents:
+    """What an upload needs besides: PUTs, a flush of the reports before it, and whom it tells that it is settled, or why it waits."""
+
+    put: Callable[[FileLink, Path], Awaitable[None]]
+    put_part: Callable[[PartLink, Path], Awaitable[None]]
+    flush: Callable[[], None]
+    on_settled: Callable[[Announced], None]
+    on_waiting: Callable[[Announced, str], None]
+
+
+Keep = Callable[[Announced], Awaitable[None]]
+
+
+class CheckpointUpload:
+    """One announced checkpoint on its way: hash, ask, send, commit, until the registry has decided.
+
+    Args:
+        slots: bounds the files that are sent at one time.
+        keep: puts the record on the disk.
+    """
+
+    def __init__(
+        self,
+        record: Announced,
+        registry: Registry,
+        events: UploadEvents,
+        slots: asyncio.Semaphore,
+        keep: Keep,
+    ) -> None:
+        self.record = record
+        self._registry = registry
+        self._events = events
+        self._slots = slots
+        self._keep = keep
+        self._sent: set[tuple[str, int | None]] = set()
+        """Paths with None, and parts of files with their first byte."""
+        self._failing_since: float | None = None
+        self._told_at: float | None = None
+
+    async def list_files(self) -> None:
+        """Hash its files, unless an earlier daemon has.
+
+        Raises:
+            MusterError, OSError: It cannot be stored as it is.
+        """
+        if self.record.files is None:
+            files = await asyncio.to_thread(_list_part, self.record)
+            self.record = self.record.model_copy(update={"files": files})
+            await self._keep(self.record)
+
+    async def settle(self) -> Announced:
+        """Try until the registry has decided, and return the record with its decision."""
+        retry_s = FIRST_RETRY_S
+        while True:
+            try:
+                answer = await self._attempt()
+                if answer.state in ENDED:
+                    return self.record.model_copy(update={"state": answer.state, "reason": answer.reason})
+                self._failed(answer.reason or "the registry asks for it again")
+            except Transient as error:
+                retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
+                self._failed(str(error))
+            except (MusterError, OSError) as error:
+                return await self.give_up(error)
+            await asyncio.sleep(retry_s)
+            retry_s = min(retry_s * 2, MAX_RETRY_S)
+
+    async def give_up(self, error: Exception) -> Announced:
+        """Notify the registry that this checkpoint will not come, so that nothing waits for it; return the record as abandoned."""
+        record, reason = self.record, str(error)
+        _log.error("a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=reason)
+        notice = Upload(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            number=record.number,
+            step=record.step,
+            files=(),
+            given_up=reason,
+        )
+        while True:
+            try:
+                answer = await self._registry.announce(notice)
+            except Transient as failure:
+                await asyncio.sleep(max(FIRST_RETRY_S, min(failure.retry_after_s, MAX_RETRY_S)))
+                continue
+            except MusterError as failure:
+                _log.warning("a notice was refused", checkpoint=str(record.checkpoint_id), error=str(failure))
+                answer = None
+            state = answer.state if answer and answer.state in ENDED else "abandoned"
+            return record.model_copy(update={"state": state, "reason": reason})
+
+    def _failed(self, reason: str, within_s: float = WAITS_AFTER_S) -> None:
+        """A step came to nothing: one that goes on failing is told, now and then with its newest reason."""
+        now = asyncio.get_running_loop().time()
+        if self._failing_since is None:
+            self._failing_since = now
+        is_new = self._told_at is None or now - self._told_at >= TELL_AGAIN_S
+        if is_new and now - self._failing_since >= within_s:
+            self._told_at = now
+            self._events.on_waiting(self.record, reason)
+
+    async def _attempt(self) -> UploadLinks | Committed:
+        """The registry's last word on it, for now or for good."""
+        for announcement in announcements_of(self.record):
+            first: int | None = 0
+            while first is not None:
+                links = await self._registry.announce(announcement.model_copy(update={"first": first}))
+                if links.state in ENDED:
+                    return links
+                await self._put_all([link for link in links.files if (link.path, None) not in self._sent])
+                first = links.next
+        faults.point(AFTER_PUT)
+        self._failing_since = None
+        self._events.flush()
+        committed = await self._commit()
+        self._sent.clear()  # refused: what is asked for next has to be sent
+        return committed
+
+    async def _put_all(self, links: Sequence[FileLink]) -> None:
+        """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
+        waiting = iter(links)
+
+        async def send() -> None:
+            for link in waiting:
+                async with self._slots:
+                    await self._put(link)
+
+        await run_together(*(send() for _ in range(min(FILES_AT_ONCE, len(links)))))
+
+    async def _put(self, link: FileLink) -> None:
+        check_path(link.path)
+        source = self.record.directory / link.path
+        try:
+            for part in link.parts:
+                if (link.path, part.first) not in self._sent:
+                    await self._events.put_part(part, source)
+                    self._sent.add((link.path, part.first))
+            if not link.parts:
+                await self._events.put(link, source)
+                self._sent.add((link.path, None))
+        except Rejected as error:
+            if (
+                error.code == "content_refused"
+            ):  # the registry finds it missing, and says how often it may be tried
+                _log.warning("the store refused a file", path=link.path, reason=str(error))
+                return
+            raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
+
+    async def _commit(self) -> Committed:
+        record = self.record
+        commit = CommitCheckpoint(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            after_report=record.after_report,
+            files=len(record.files or ()),
+            metadata=record.metadata,
+        )
+        while True:
+            answer = await self._registry.commit(commit)
+            if answer.state in ENDED or answer.retry_after_s is None:
+                return answer
+            self._failed(answer.reason or "the registry has not decided yet", DECIDES_WITHIN_S)
+            await asyncio.sleep(min(answer.retry_after_s, 1.0))
+            self._events.flush()
+
+
+def announcements_of(record: Announced) -> list[Upload]:
+    """What a checkpoint whose files are listed is announced with: one message, or as many as its files need."""
+    whole = Upload(
+        run_id=record.run_id,
+        checkpoint_id=record.checkpoint_id,
+        number=record.number,
+        step=record.step,
+        files=record.files or (),
+        parts=record.parts,
+        takes_headers=True,
+    )
+    pages: list[list[FileEntry]] = [[]]
+    size_bytes = 0
+    for entry in whole.files:
+        entry_bytes = len(entry.model_dump_json())
+        if size_bytes + entry_bytes > PAGE_BYTES:
+            pages.append([])
+            size_bytes = 0
+        pages[-1].append(entry)
+        size_bytes += entry_bytes
+    if len(pages) == 1:
+        return [whole]
+    bare = whole.model_copy(update={"files": (), "parts": ()})
+    return [
+        bare.model_copy(update={"page": ManifestPage(files=tuple(page), parts=whole.parts)}) for page in pages
+    ]
+
+
+def list_files(folder: Path) -> tuple[FileEntry, ...]:
+    """Every file of a checkpoint with size and hash, in the order of names.
+
+    Raises:
+        Rejected: It holds a link or a device, or nothing.
+    """
+    entries = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise Rejected("checkpoint_entry", "a checkpoint holds regular files only", place=name)
+        if path.is_file():
+            check_path(name)
+            sha256, size = hash_file(path)
+            entries.append(FileEntry(path=name, size_bytes=size, sha256=sha256))
+    if not entries:
+        raise Rejected("checkpoint_empty", f"{folder} holds no file")
+    return tuple(entries)
+
+
+def _list_part(record: Announced) -> tuple[FileEntry, ...]:
+    """As `list_files`; where others hold files too, a worker may have none."""
+    if record.parts and not any(record.directory.iterdir()):
+        return ()
+    return list_files(record.directory)
+
+
+def drop_folder(folder: Path) -> None:
+    """Remove a checkpoint's files."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,210 @@
+"""Packs: what a run's ranks have logged since the last one, copied into one file with a list of what lies where.
+
+A copy, because ranks may write their files as they please: what is announced is what is sent. Where it goes on is kept with the pack, so
+that a killed daemon sends the same one again.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+
+from muster import wire
+from shared.messages.media import ITEMS_PER_PACK, MediaItem
+from worker.sandbox.opening import opened
+from worker.transfer.media.events import event_files
+
+AIM_BYTES = 8 * 1024 * 1024
+"""A pack is closed with the piece that reaches it; one piece has 16 MiB at most."""
+LIST_BYTES = 256 * 1024
+"""Of what is said about the pieces of one pack."""
+CHUNK = 1024 * 1024
+SPOILT = 2**62
+"""Where a file goes on that holds what is no record."""
+_STREAM = "application/octet-stream"
+
+
+class Positions(BaseModel):
+    """How far files were taken: of the spool by name, event files by path."""
+
+    spool: dict[str, int] = {}
+    events: dict[str, int] = {}
+
+
+class Packed(BaseModel):
+    """A pack that is on its way, and where the next one goes on."""
+
+    pack_id: UUID
+    size_bytes: int
+    sha256: str
+    items: tuple[MediaItem, ...]
+    after: Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where media of a run are: the ranks' spool, and the folders of event files, each with what its paths begin with."""
+
+    spool: Path
+    events: tuple[tuple[Path, str], ...]
+
+    def waiting_bytes(self, taken: Positions) -> int:
+        """How much has not been taken; half a record counts too."""
+        waiting = sum(max(0, path.stat().st_size - taken.spool.get(path.name, 0)) for path in self.spooled())
+        for folder, prefix in self.events:
+            for found in event_files(folder):
+                waiting += max(0, found.size - taken.events.get(prefix + found.path, 0))
+        return waiting
+
+    def spooled(self) -> list[Path]:
+        """The ranks' files, the oldest first."""
+        return sorted(path for path in self.spool.iterdir() if path.name.endswith(wire.SPOOL_SUFFIX))
+
+    def forget_taken(self, taken: Positions, *, is_over: bool) -> Positions:
+        """Delete the spool's files of which all is taken and nothing more comes."""
+        files = self.spooled()
+        newest = {_writer(path): path for path in files}
+        left = dict(taken.spool)
+        for path in files:
+            is_done = is_over or newest[_writer(path)] != path
+            if is_done and taken.spool.get(path.name, 0) >= path.stat().st_size:
+                path.unlink(missing_ok=True)
+                left.pop(path.name, None)
+        return Positions(spool=left, events=taken.events)
+
+
+@dataclass(slots=True)
+class _Pack:
+    """A pack that is being written to `output`."""
+
+    output: int
+    after: Positions
+    items: list[MediaItem] = field(default_factory=list)
+    size_bytes: int = 0
+    list_bytes: int = 0
+    _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    @property
+    def is_full(self) -> bool:
+        return (
+            self.size_bytes >= AIM_BYTES or self.list_bytes >= LIST_BYTES or len(self.items) >= ITEMS_PER_PACK
+        )
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, file: int, start: int, size: int, head: wire.MediaHead) -> None:
+        """Copy a piece, pixels as the file that they are to be; raises ValueError, with nothing written, where its head makes no sense or cannot be said in JSON."""
+        chunks = _read(file, start, size)
+        if head.content_type == wire.PIXELS:
+            if size > wire.PIXEL_BYTES:
+                raise ValueError(f"an image of {size} bytes of pixels")
+            head, body = wire.encoded(head, b"".join(chunks))
+            chunks, size = iter((body,)), len(body)
+        item = MediaItem(
+            kind=head.kind,
+            group=head.group,
+            name=head.name,
+            step=head.step,
+            time_ms=head.time_ms,
+            content_type=head.content_type,
+            offset=self.size_bytes,
+            size_bytes=size,
+            sha256="0" * 64,
+            about=head.about,
+        )
+        said_bytes = len(item.model_dump_json())
+        digest = hashlib.sha256()
+        for chunk in chunks:
+            digest.update(chunk)
+            self._digest.update(chunk)
+            os.write(self.output, chunk)
+        self.items.append(item.model_copy(update={"sha256": digest.hexdigest()}))
+        self.size_bytes += size
+        self.list_bytes += said_bytes
+
+
+def pack(
+    folders: Folders, taken: Positions, target: Path, pack_id: UUID, on_refused: Callable[[str], None]
+) -> Packed | None:
+    """Write the next pack to `target`; None where nothing whole has come since.
+
+    Raises:
+        OSError: The disk is full or broken; what was taken before still holds.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    output = os.open(target, flags, 0o600)
+    try:
+        made = _Pack(output, taken.model_copy(deep=True))
+        _take_spool(folders, made, on_refused)
+        _take_events(folders, made)
+    finally:
+        os.close(output)
+    if not made.items and made.after == taken:
+        target.unlink()
+        return None
+    return Packed(
+        pack_id=pack_id,
+        size_bytes=made.size_bytes,
+        sha256=made.sha256,
+        items=tuple(made.items),
+        after=made.after,
+    )
+
+
+def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]) -> None:
+    for path in folders.spooled():
+        with opened(path) as file:
+            if file is None:
+                continue
+            offset, size = made.after.spool.get(path.name, 0), os.fstat(file).st_size
+            try:
+                for one in wire.read_spool(file, offset, size):
+                    if made.is_full:
+                        return
+                    try:
+                        made.add(file, one.start, one.head.size_bytes, one.head)
+                    except ValueError as error:
+                        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                        on_refused(f"what was logged makes no sense: {said}")
+                    made.after.spool[path.name] = one.following
+            except ValueError:
+                on_refused(f"{path.name} was not written by Muster; the rest of it is passed by")
+                made.after.spool[path.name] = SPOILT
+
+
+def _take_events(folders: Folders, made: _Pack) -> None:
+    for folder, prefix in folders.events:
+        for found in event_files(folder):
+            path = prefix + found.path
+            at = made.after.events.get(path, 0)
+            while at < found.size:
+                if made.is_full:
+                    return
+                size = min(found.size - at, AIM_BYTES)
+                head = wire.MediaHead("events", "tensorboard", path, at, 0, _STREAM, size)
+                try:
+                    made.add(found.file, at, size, head)
+                except ValueError:
+                    break  # a name that is no text
+                at += size
+                made.after.events[path] = at
+
+
+def _read(file: int, start: int, size: int) -> Iterator[bytes]:
+    """What stands there, in pieces; zeros for what its writer has cut off meanwhile."""
+    end = start + size
+    while start < end:
+        chunk = os.pread(file, min(CHUNK, end - start), start) or bytes(min(CHUNK, end - start))
+        start += len(chunk)
+        yield chunk
+
+
+def _writer(path: Path) -> str:
+    """The process that writes it."""
+    return path.name.removesuffix(wire.SPOOL_SUFFIX).rpartition("-")[2]

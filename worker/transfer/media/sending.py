@@ -1,0 +1,190 @@
+"""Media on their way to the registry, beside the training: a pack, its upload, its commit; one at a time per run, and the same one until it is settled."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from muster import wire
+from muster.errors import MusterError, Rejected, Transient
+from shared import faults
+from shared.clock import Clock
+from shared.ids import RunId, new_id
+from shared.messages.files import FileLink
+from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
+from shared.outages import Outages
+from worker.store.store import write_whole
+from worker.transfer.media.packing import Folders, Packed, Positions, pack
+
+AFTER_COMMIT = faults.register("media.after_commit")
+LOOK_S = 1.0
+LINGER_S = 5.0
+"""Of a run that logs little and often, packs are so far apart; the first goes at the next look."""
+SOON_BYTES = 1024 * 1024
+"""So much does not linger."""
+ATTEMPTS = 5
+"""So often what the store has may differ from what was sent; then the pack is dropped."""
+MAX_RETRY_S = 10.0
+_SENDING = "sending media; they wait on the worker's disk"
+_log = structlog.get_logger()
+
+
+class _Kept(BaseModel):
+    """What stands on disk: how far was taken and settled, and the pack that is under way."""
+
+    taken: Positions = Positions()
+    pack: Packed | None = None
+
+
+class Registry(Protocol):
+    """What sending media asks of the registry."""
+
+    async def send_media(self, request: SendMedia) -> MediaTarget: ...
+
+    async def commit_media(self, request: CommitMedia) -> MediaKept: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MediaNeeds:
+    """What it needs besides: PUTs, the time, and whom to tell what is not kept."""
+
+    put: Callable[[FileLink, Path], Awaitable[None]]
+    clock: Clock
+    on_refused: Callable[[str], None]
+
+
+class MediaSender:
+    """The media of one run. Its record and the pack under way lie at `place`."""
+
+    def __init__(
+        self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaNeeds
+    ) -> None:
+        self._run_id = run_id
+        self._folders = folders
+        self._record, self._target = place.with_suffix(".json"), place.with_suffix(".pack")
+        self._registry = registry
+        self._needs = needs
+        self._kept = self._load()
+        self._over = asyncio.Event()
+        self._outages = Outages()
+        self._sent_at = -LINGER_S
+        self.is_drained = False
+
+    def finish(self) -> None:
+        """The run's ranks have ended: what they left goes at once, and then nothing more comes."""
+        self._over.set()
+
+    async def run(self) -> None:
+        """Send until the run is over and the registry has everything."""
+        while not self.is_drained:
+            await self._wait()
+            is_over = self._over.is_set()
+            try:
+                if self._kept.pack or is_over or await self._is_due():
+                    await self._send_all(is_over=is_over)
+                    self.is_drained = is_over
+            except OSError as error:
+                self._outages.failed(_SENDING, error)
+                if is_over and not wire.is_disk_full(error):
+                    self._needs.on_refused(f"the worker's disk: {error.strerror or error}")
+                    self.is_drained = True
+                await asyncio.sleep(LOOK_S)
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_S):
+                await self._over.wait()
+        except TimeoutError:
+            return
+
+    async def _is_due(self) -> bool:
+        waiting = await asyncio.to_thread(self._folders.waiting_bytes, self._kept.taken)
+        lingered = asyncio.get_running_loop().time() - self._sent_at >= LINGER_S
+        return waiting >= SOON_BYTES or (waiting > 0 and lingered)
+
+    async def _send_all(self, *, is_over: bool) -> None:
+        """Pack and send until nothing whole is left."""
+        while packed := self._kept.pack or await self._pack():
+            if packed.items:
+                refused = await self._settle(packed)
+                faults.point(AFTER_COMMIT)
+                if refused:
+                    self._needs.on_refused(refused)
+            self._kept = _Kept(taken=packed.after)
+            self._save()
+            self._target.unlink(missing_ok=True)
+        self._kept.taken = await asyncio.to_thread(
+            self._folders.forget_taken, self._kept.taken, is_over=is_over
+        )
+        self._sent_at = asyncio.get_running_loop().time()
+
+    async def _pack(self) -> Packed | None:
+        refusals: list[str] = []
+        pack_id = new_id(self._needs.clock)
+        packed = await asyncio.to_thread(
+            pack, self._folders, self._kept.taken, self._target, pack_id, refusals.append
+        )
+        for refusal in refusals:
+            self._needs.on_refused(refusal)
+        if packed is not None:
+            self._kept.pack = packed
+            self._save()
+        return packed
+
+    async def _settle(self, packed: Packed) -> str | None:
+        """Try until the registry has it; return what of it is not kept."""
+        retry_s, mismatches = 0.25, 0
+        while True:
+            try:
+                kept = await self._attempt(packed)
+                self._outages.worked(_SENDING)
+                mismatches += kept.is_missing
+                if not kept.is_missing:
+                    return kept.refused
+                if mismatches >= ATTEMPTS:
+                    return "the store has other bytes than were sent"
+            except Rejected as error:
+                return f"{error.code}: {error}"
+            except MusterError as error:
+                asked_s = error.retry_after_s if isinstance(error, Transient) else MAX_RETRY_S
+                retry_s = max(retry_s, min(asked_s, MAX_RETRY_S))
+                if retry_s >= 1:
+                    self._outages.failed(_SENDING, error)
+            await asyncio.sleep(retry_s)
+            retry_s = min(retry_s * 2, MAX_RETRY_S)
+
+    async def _attempt(self, packed: Packed) -> MediaKept:
+        known = {"run_id": self._run_id, "pack_id": packed.pack_id}
+        size, sha256 = packed.size_bytes, packed.sha256
+        request = SendMedia(**known, size_bytes=size, sha256=sha256, takes_headers=True)
+        target = await self._registry.send_media(request)
+        if target.refused:
+            return MediaKept(refused=target.refused)
+        if target.url:
+            try:
+                told = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
+                link = FileLink(**told, url=target.url, headers=target.headers)
+                await self._needs.put(link, self._target)
+            except Rejected as error:
+                if error.code != "content_refused":  # the URL grew old: the next attempt brings a fresh one
+                    raise Transient(str(error)) from error
+        return await self._registry.commit_media(CommitMedia(**known, items=packed.items))
+
+    def _load(self) -> _Kept:
+        try:
+            kept = _Kept.model_validate_json(self._record.read_text())
+        except FileNotFoundError:
+            return _Kept()
+        except (OSError, ValidationError) as error:
+            _log.error("a record of media could not be read", path=str(self._record), error=str(error))
+            return _Kept()
+        # After a power cut the record may be there without the pack's bytes: then it is made anew, or it would be waited for without end.
+        is_whole = kept.pack and self._target.exists() and self._target.stat().st_size == kept.pack.size_bytes
+        return kept if is_whole else _Kept(taken=kept.taken)
+
+    def _save(self) -> None:
+        write_whole(self._record, self._kept.model_dump_json(), sync=False)

@@ -1,0 +1,42 @@
+"""The registry, as uploads of checkpoints and media ask it."""
+
+from collections.abc import Sequence
+
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    CommitMany,
+    Committed,
+    Upload,
+    UploadLinks,
+    UploadMany,
+)
+from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
+from worker.connection.line import Line
+
+REQUEST_S = 10.0
+
+
+class RegistryLine:
+    """Its requests, each with the time that its answer may take."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def announce(self, upload: Upload) -> UploadLinks:
+        return await self._line.request(upload, timeout_s=REQUEST_S)
+
+    async def commit(self, commit: CommitCheckpoint) -> Committed:
+        # Verifying reads every object: a large checkpoint takes its time.
+        return await self._line.request(commit, timeout_s=6 * REQUEST_S)
+
+    async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:
+        return (await self._line.request(request, timeout_s=REQUEST_S)).answers
+
+    async def commit_many(self, request: CommitMany) -> Sequence[Committed]:
+        return (await self._line.request(request, timeout_s=6 * REQUEST_S)).answers
+
+    async def send_media(self, request: SendMedia) -> MediaTarget:
+        return await self._line.request(request, timeout_s=REQUEST_S)
+
+    async def commit_media(self, request: CommitMedia) -> MediaKept:
+        return await self._line.request(request, timeout_s=3 * REQUEST_S)
