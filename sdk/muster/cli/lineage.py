@@ -22,7 +22,7 @@ def lineage(
 ) -> None:
     """Show what a thing came from, and what came of it."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     kind, colon, named = reference.partition(":")
     with connect() as client:

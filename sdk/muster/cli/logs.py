@@ -13,8 +13,8 @@ from muster.cli.usage import moment_of
 
 if TYPE_CHECKING:
     from muster.client import Client
-    from muster.client.experiments import Experiments
-    from muster.client.trials import Trials
+    from muster.client.nouns.experiments import Experiments
+    from muster.client.nouns.trials import Trials
 
 
 def add_logs(

@@ -1,6 +1,6 @@
 """`muster pool create` and its like, and `muster instance`: rented machines."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +14,6 @@ from muster.errors import NotFound, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pydantic import JsonValue
 
     from muster.client.models import InstanceRecord
 
@@ -33,7 +31,7 @@ Instance = Annotated[
 
 @verb(pools, "create")
 @defining
-def create_pool(pool: str, given: "dict[str, JsonValue]") -> None:
+def create_pool(pool: str, given: dict[str, Any]) -> None:
     """Define a pool of rented machines."""
     from muster.client import connect
 
@@ -47,7 +45,7 @@ def create_pool(pool: str, given: "dict[str, JsonValue]") -> None:
 
 @verb(pools, "update")
 @defining
-def update_pool(pool: str, given: "dict[str, JsonValue]") -> None:
+def update_pool(pool: str, given: dict[str, Any]) -> None:
     """Change what a pool may rent; what is left out stays, and what runs goes on."""
     from muster.client import connect
 

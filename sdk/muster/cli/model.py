@@ -168,7 +168,7 @@ def download(
 ) -> None:
     """Fetch a version's files, checked by size and SHA-256."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     name, version = split_version(model)
     with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:

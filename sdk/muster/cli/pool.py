@@ -15,8 +15,6 @@ from muster.cli.rented import pool_facts
 from muster.errors import NotFound, Rejected, Transient
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from muster.client.models import Limit, Pool
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
@@ -81,27 +79,26 @@ def set_pool(
     """Change a pool's rules, at once for all that waits and runs in it."""
     from muster.client import connect
 
-    given: dict[str, JsonValue] = {
-        "order": order,
-        "preemption": preemption,
-        "elastic": elastic,
-        "default_priority": default_priority,
-        "ageing_s": None if ageing in (None, NONE) else seconds_of(ageing, "--ageing"),
-        "no_ageing": ageing == NONE or None,
-        "half_life_s": None if half_life is None else seconds_of(half_life, "--half-life"),
-        "min_run_s": None if min_run is None else seconds_of(min_run, "--min-run"),
-        "max_preemptions": None if max_preemptions in (None, NONE) else _count(max_preemptions),
-        "no_max_preemptions": max_preemptions == NONE or None,
-        "quantum_s": None if quantum in (None, NONE) else seconds_of(quantum, "--quantum"),
-        "no_quantum": quantum == NONE or None,
-        "defragment": defragment,
-        "topology": None if topology in (None, NONE) else [key.strip() for key in topology.split(",")],
-        "no_topology": topology == NONE or None,
-        "placement": placement,
-    }
     with connect() as client:
-        changes = {name: value for name, value in given.items() if value is not None}
-        found = client.cluster.edit_pool(pool, **changes)
+        found = client.cluster.edit_pool(
+            pool,
+            order=order,
+            preemption=preemption,
+            elastic=elastic,
+            default_priority=default_priority,
+            ageing_s=None if ageing in (None, NONE) else seconds_of(ageing, "--ageing"),
+            no_ageing=ageing == NONE,
+            half_life_s=None if half_life is None else seconds_of(half_life, "--half-life"),
+            min_run_s=None if min_run is None else seconds_of(min_run, "--min-run"),
+            max_preemptions=None if max_preemptions in (None, NONE) else _count(max_preemptions),
+            no_max_preemptions=max_preemptions == NONE,
+            quantum_s=None if quantum in (None, NONE) else seconds_of(quantum, "--quantum"),
+            no_quantum=quantum == NONE,
+            defragment=defragment,
+            topology=() if topology in (None, NONE) else [key.strip() for key in topology.split(",")],
+            no_topology=topology == NONE,
+            placement=placement,
+        )
     emit(found, lambda: facts(_facts(found)))
 
 

@@ -57,16 +57,17 @@ def edit(
     """Change how far a running search goes; `muster queue` changes who gets slots."""
     from muster.client import connect
 
-    limits = {"slot_hours": slot_hours, "cost": cost, "deadline": deadline}
     with connect() as client:
         found = client.experiments.edit_search(
             experiment,
             max_trials=max_trials,
             max_concurrent_trials=max_concurrent_trials,
             slot_hours=_read_limit("slot_hours", slot_hours),
+            no_slot_hours=slot_hours == NO_LIMIT,
             cost=_read_limit("cost", cost),
+            no_cost=cost == NO_LIMIT,
             deadline=_read_deadline(deadline),
-            lifted=[name for name, given in limits.items() if given == NO_LIMIT],
+            no_deadline=deadline == NO_LIMIT,
         )
     said = "experiment [bold]{}[/] makes {} trials, {} at once{}"
     at_once = f"at most {found.max_concurrent_trials}" if found.max_concurrent_trials else "all"

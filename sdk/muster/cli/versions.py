@@ -32,7 +32,7 @@ def add_versions(app: typer.Typer) -> None:
 def describe_version(reference: str) -> None:
     """Show one version: what it is made of, how it came to its stage, and what people wrote about it."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         found = client.models.version(*split_version(reference))
@@ -44,7 +44,7 @@ def edit_version(
 ) -> None:
     """Change what is written about one version."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.edit_version(
@@ -58,7 +58,7 @@ def alias(
 ) -> None:
     """Let an alias name this version, and no other."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     model, number = split_version(version)
     with connect() as client:
@@ -85,7 +85,7 @@ def stage(
 ) -> None:
     """Bring a version to a stage, or ask for the approvals that this takes."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.set_stage(*split_version(version), to, reason)
@@ -95,7 +95,7 @@ def stage(
 def approve(version: VersionName, reason: Why = "") -> None:
     """Agree to the change of stage that waits."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.approve(*split_version(version), reason)
@@ -105,7 +105,7 @@ def approve(version: VersionName, reason: Why = "") -> None:
 def reject(version: VersionName, reason: Why = "") -> None:
     """End the change of stage that waits; the version stays where it is."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.reject(*split_version(version), reason)
@@ -134,7 +134,7 @@ def use(
 ) -> None:
     """Record that something used a version; lineage shows it."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.record_use(*split_version(version), kind, reference)
@@ -151,7 +151,7 @@ def delete(
 ) -> None:
     """Delete a version, or a model with all of its versions; none may be in use."""
     from muster.client import connect
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     with connect() as client:
         if "@" in reference:

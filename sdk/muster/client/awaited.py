@@ -8,7 +8,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from pydantic import BaseModel
 
-from muster.client.paging import Items
+from muster.client.http.paging import Items
 
 P = ParamSpec("P")
 NounT_co = TypeVar("NounT_co", covariant=True)

@@ -1,0 +1,32 @@
+"""Quotas of tenants and of workspaces, by one method."""
+
+from muster.client import models
+from muster.client.http.fields import body_of
+from muster.client.noun import Noun
+
+
+class HandwrittenQuotas(Noun):
+    """What is of a tenant or of a workspace."""
+
+    def set(
+        self,
+        workspace: str | None = None,
+        *,
+        tenant: str | None = None,
+        max_experiments: int | None = None,
+        requests_per_s: float | None = None,
+        max_stored_bytes: int | None = None,
+    ) -> models.WorkQuota:
+        """Say what a workspace, or without one a tenant (by default one's own), may do at once, in place of what was said before.
+
+        `max_stored_bytes` is of workspaces; `set_storage_limit` says a tenant's.
+        """
+        body = body_of(
+            workspace=workspace,
+            tenant=tenant,
+            max_experiments=max_experiments,
+            requests_per_s=requests_per_s,
+            max_stored_bytes=max_stored_bytes,
+        )
+        path = "/v1/quotas/tenant" if workspace is None else "/v1/quotas/workspace"
+        return self._transport.put(models.WorkQuota, path, body)
