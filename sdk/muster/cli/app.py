@@ -6,43 +6,27 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import (
-    audit,
-    budget,
-    checkpoint,
-    cluster,
+from muster.cli import audit, deleting, health, importing, operation, tensorboard, views as view
+from muster.cli.access import roles as role, sign_in, users as user
+from muster.cli.base.failure import explain, explain_crash
+from muster.cli.base.frame import Command, verb
+from muster.cli.base.plugins import PLUGINS, Plugin, plugins
+from muster.cli.checkpoints import commands as checkpoint
+from muster.cli.cluster import (
     cost,
-    deleting,
-    experiment,
-    exports,
-    health,
-    importing,
     machines,
-    model,
-    operation,
-    plan,
-    policy,
-    pool,
+    pools as pool,
     queue,
-    quota,
-    replay,
-    reservation,
-    retention,
-    role,
-    search,
-    sign_in,
-    tables,
-    tensorboard,
-    trace,
-    trial,
+    reservations as reservation,
     usage,
-    user,
-    view,
-    webhook,
+    workers as cluster,
 )
-from muster.cli.failure import explain, explain_crash
-from muster.cli.frame import Command, verb
-from muster.cli.plugins import PLUGINS, Plugin, plugins
+from muster.cli.experiments import commands as experiment, plan, replay
+from muster.cli.models import commands as model
+from muster.cli.policies import budgets as budget, commands as policy, quotas as quota, retention
+from muster.cli.tracing import trace
+from muster.cli.trials import commands as trial, exports, search, tables
+from muster.cli.webhooks import commands as webhook
 from muster.errors import MusterError
 
 SHORTHANDS = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.options import Filter, Sort
-from muster.cli.output import emit, note, table
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.options import Filter, Sort
+from muster.cli.base.output import emit, note, table
 
 if TYPE_CHECKING:
     from muster.audit import Anchor

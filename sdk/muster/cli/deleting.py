@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.options import Number
-from muster.cli.output import emit, note
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.options import Number
+from muster.cli.base.output import emit, note
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

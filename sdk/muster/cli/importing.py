@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.output import emit, note, table
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.output import emit, note, table
 
 if TYPE_CHECKING:
     from muster.importing import Done, ImportPlan

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.options import Filter, Sort
-from muster.cli.output import emit, facts, table, when
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.options import Filter, Sort
+from muster.cli.base.output import emit, facts, table, when
 
 if TYPE_CHECKING:
     from muster.client.models import LongOperation

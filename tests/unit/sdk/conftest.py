@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from muster.cli.output import out
+from muster.cli.base.output import out
 from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Shell
 
 

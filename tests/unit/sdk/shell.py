@@ -10,7 +10,7 @@ import pytest
 
 import muster.client
 from muster.cli import main
-from muster.cli.output import out
+from muster.cli.base.output import out
 from muster.client.client import Client
 from muster.client.http.transport import Transport
 from muster.client.settings import Address

@@ -1,0 +1,265 @@
+"""`muster checkpoint`: what training saved, where it goes, and what of it stays."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.options import Number
+from muster.cli.base.output import busy, bytes_bar, emit, facts, note, number, size, table
+from muster.cli.trials.render import measured
+from muster.errors import Conflict, Rejected
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from muster.client import Client
+    from muster.client.models import Checkpoint, Collected
+
+app = noun("List, fetch, verify, label and delete checkpoints.")
+POLL_S = 0.5
+
+CheckpointId = Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Its id, as `list` shows it.")]
+
+
+@verb(app, "list")
+def list_(
+    experiment: Annotated[
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Its number or id.")
+    ] = None,
+    trial: Annotated[str | None, typer.Option("--trial", "-t", help="Only this trial's, as 31.4.")] = None,
+) -> None:
+    """List the checkpoints of an experiment or a trial, oldest first."""
+    from muster.client import connect
+
+    if (experiment is None) == (trial is None):
+        raise Rejected("usage", "name an experiment, or a trial with --trial")
+    with connect() as client:
+        found = (
+            client.checkpoints.of_trial(trial)
+            if trial is not None
+            else client.checkpoints.of_experiment(experiment or "")
+        ).all()
+    columns = (">step", "state", ">run", ">files", ">size", "metrics", "verified", "created", "id")
+    rows = (
+        (
+            one.step, one.state, one.run, one.files, size(one.size_bytes), measured(one), one.verified_at,
+            one.created_at, one.id,
+        )
+        for one in found
+    )  # fmt: skip
+    emit(found, lambda: table(columns, rows, "no checkpoints yet"))
+
+
+@verb(app, "describe")
+def describe(checkpoint: CheckpointId) -> None:
+    """Show a checkpoint, what is said about it, and its files."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.checkpoints.get(checkpoint)
+    emit(found, lambda: _show(found))
+
+
+@verb(app, "download")
+def download(
+    checkpoint: CheckpointId,
+    directory: Annotated[Path, typer.Argument(help="A fresh directory; it appears when all is checked.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="PATTERN", help="As model.pt, 'model/*', '**/*.json'. Repeatable."),
+    ] = None,
+) -> None:
+    """Fetch files, checked by size and SHA-256; what broke off goes on when it is called again."""
+    from muster.client import connect
+
+    with connect() as client, bytes_bar("fetching") as on_bytes:
+        got = client.checkpoints.download(checkpoint, directory, on_bytes, only=only or ())
+    total = size(sum(file.size_bytes for file in got.files))
+    files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
+    emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))
+
+
+@verb(app, "edit")
+def edit(
+    checkpoint: CheckpointId,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="JSON, or else text; replaces the key. Repeatable."),
+    ] = None,
+    taken: Annotated[
+        list[str] | None, typer.Option("--unset", metavar="KEY", help="Take a key away. Repeatable.")
+    ] = None,
+) -> None:
+    """Say something about a checkpoint, key by key."""
+    from muster.client import connect
+
+    changes: dict[str, JsonValue] = dict.fromkeys(taken or ())
+    for entry in given or ():
+        key, sign, value = entry.partition("=")
+        if not sign or not key:
+            raise Rejected("usage", f"{entry!r} is not KEY=VALUE", "--set")
+        changes[key] = _value(value)
+    if not changes:
+        raise Rejected("usage", "nothing is to be changed", hint="give --set or --unset")
+    with connect() as client:
+        found = client.checkpoints.edit(checkpoint, changes)
+    emit(found, lambda: _show(found))
+
+
+@verb(app, "verify")
+def verify(
+    checkpoint: Annotated[str | None, typer.Argument(metavar="[CHECKPOINT]", help="Its id.")] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", "-e", help="All saved checkpoints of this experiment instead."),
+    ] = None,
+) -> None:
+    """Have the files read in the store and compared with what they were; waits for the outcome, exits with 5 when one is corrupt."""
+    from muster.client import connect
+
+    if (checkpoint is None) == (experiment is None):
+        raise Rejected("usage", "give either a checkpoint's id or --experiment")
+    with connect() as client:
+        before = [one for one in _named(client, checkpoint, experiment) if one.state == "saved"]
+        asked = (
+            client.checkpoints.verify(checkpoint)
+            if checkpoint is not None
+            else client.checkpoints.verify_all(experiment or "")
+        )
+        with busy(f"reading {size(asked.size_bytes)}"):
+            read = _read(client, before, experiment) if asked.files else []
+    corrupt = [one for one in read if one.state == "corrupt"]
+    emit(read, lambda: note("{} of {} checkpoints are what they were", len(read) - len(corrupt), len(read)))
+    if corrupt:
+        said = "; ".join(f"{one.id}: {one.reason}" for one in corrupt)
+        raise Conflict("checkpoint_corrupt", f"{len(corrupt)} are corrupt: {said}")
+
+
+@verb(app, "delete")
+def delete(
+    checkpoints: Annotated[list[str], typer.Argument(metavar="CHECKPOINT…", help="Their ids.")],
+) -> None:
+    """Delete checkpoints; what is registered or in use stays, with the reason."""
+    from muster.client import connect
+
+    with connect() as client:
+        gone = [client.checkpoints.delete(one) for one in checkpoints]
+    emit(gone, lambda: note("deleted {} checkpoints", len(gone)))
+
+
+@verb(app, "collect")
+def collect(
+    experiment: Number,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would go, and why the rest stays.")
+    ] = False,
+    experiment_best: Annotated[
+        int | None, typer.Option("--experiment-best", min=0, help="Keep so many of the experiment's best.")
+    ] = None,
+    trial_best: Annotated[
+        int | None, typer.Option("--trial-best", min=0, help="Keep so many of each trial's best.")
+    ] = None,
+    trial_latest: Annotated[
+        int | None, typer.Option("--trial-latest", min=0, help="Keep so many of each trial's newest.")
+    ] = None,
+) -> None:
+    """Delete what an experiment's rule does not keep, also while it runs; counts that are given are its rule from now on."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.checkpoints.collect(
+            experiment,
+            dry_run=dry_run,
+            save_experiment_best=experiment_best,
+            save_trial_best=trial_best,
+            save_trial_latest=trial_latest,
+        )
+    emit(found, lambda: _report(found))
+
+
+@verb(app, "storage")
+def storage() -> None:
+    """Show how many bytes your tenant and its workspaces store, and how many they may."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.checkpoints.storage()
+    most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
+    rows = [
+        (one.workspace, size(one.used_bytes), "" if one.maximum_bytes is None else size(one.maximum_bytes))
+        for one in found.workspaces
+    ]
+
+    def show() -> None:
+        facts([("stored", size(found.used_bytes)), ("at most", most)])
+        if rows:
+            table(("workspace", ">stored", ">at most"), rows, "")
+
+    emit(found, show)
+
+
+def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> "list[Checkpoint]":
+    if checkpoint is not None:
+        return [client.checkpoints.get(checkpoint)]
+    return list(client.checkpoints.of_experiment(experiment or ""))
+
+
+def _read(client: "Client", before: "list[Checkpoint]", experiment: str | None) -> "list[Checkpoint]":
+    """The checkpoints once each was read, or is no longer saved. Those of an experiment are many: they are listed once, at the end."""
+    if experiment is not None:
+        while client.checkpoints.verifying(experiment).files:
+            time.sleep(POLL_S)
+        ids = {one.id for one in before}
+        return [one for one in client.checkpoints.of_experiment(experiment) if one.id in ids]
+    [asked] = before
+    while True:
+        found = client.checkpoints.get(asked.id)
+        if found.state != "saved" or found.verified_at not in (None, asked.verified_at):
+            return [found]
+        time.sleep(POLL_S)
+
+
+def _show(found: "Checkpoint") -> None:
+    from muster.client.values import metrics_of
+
+    facts(
+        [
+            ("checkpoint", found.id),
+            ("state", found.state),
+            ("reason", found.reason),
+            ("step", found.step),
+            ("run", found.run),
+            ("size", size(found.size_bytes)),
+            ("verified", found.verified_at),
+            ("created", found.created_at),
+            *[(f"  {name}", number(value)) for name, value in metrics_of(found).items()],
+            *[(f"  {name}", json.dumps(value)) for name, value in found.metadata.items()],
+        ]
+    )
+    rows = ((file.path, size(file.size_bytes), file.sha256) for file in found.manifest)
+    table(("file", ">size", "sha256"), rows, "no files")
+
+
+def _report(found: "Collected") -> None:
+    rows = (
+        (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
+    )
+    table((">step", ">size", "trial", "id"), rows, "nothing goes")
+    if found.count > len(found.checkpoints):
+        note("… and {} smaller ones", found.count - len(found.checkpoints))
+    stays = ", ".join(f"{count} {reason}" for reason, count in sorted(found.kept.items())) or "none"
+    said = "{} checkpoints would go" if found.dry_run else "{} checkpoints go"
+    note(said + " ({}), {} are freed within a day; {} stay: {}", found.count, size(found.size_bytes),
+         size(found.freed_bytes), sum(found.kept.values()), stays)  # fmt: skip
+
+
+def _value(text: str) -> "JsonValue":
+    try:
+        found: JsonValue = json.loads(text)
+    except ValueError:
+        return text
+    return found

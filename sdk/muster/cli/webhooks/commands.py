@@ -1,0 +1,264 @@
+"""`muster webhook`: have what happens sent elsewhere."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.access.users import place_of
+from muster.cli.base.frame import noun, verb
+from muster.cli.base.options import Filter, Sort, word_of
+from muster.cli.base.output import emit, facts, note, table
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import Webhook, WebhookDelivery
+
+app = noun("Have what happens sent elsewhere, signed: to a program, Slack or Alertmanager.")
+
+Webhook_ = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its name or id.")]
+Url = Annotated[
+    str, typer.Argument(metavar="URL", help="https://…, or - to read it from standard input: it is a secret.")
+]
+Events = Annotated[
+    list[str] | None,
+    typer.Option("--event", help="Such as experiment.completed or 'trial.*'. Repeatable; by default all."),
+]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", help="Only of experiments with this label. Repeatable.")
+]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--form", parser=word_of("WebhookForm"), metavar="FORM", help="cloudevents, slack or alertmanager."
+    ),
+]
+State = Annotated[
+    str | None,
+    typer.Option(
+        "--state", parser=word_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead."
+    ),
+]
+HOUR_S = 3600
+
+
+@verb(app, "create")
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it.")],
+    url: Url,
+    event: Events = None,
+    label: Labels = None,
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", "-w", help="Of this workspace; by default of the tenant.")
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", help="Of this project of it.")] = None,
+    form: Form = None,
+) -> None:
+    """Send events to an address and print the secret that signs them, this one time."""
+    from muster.client import connect
+    from muster.client.models import WebhookForm
+
+    with connect() as client:
+        found = client.webhooks.create(
+            name,
+            _read(url),
+            events=event or (),
+            labels=label or (),
+            workspace=workspace,
+            project=project,
+            form=WebhookForm(form or "cloudevents"),
+        )
+    emit(found, lambda: print(found.secret))
+
+
+@verb(app, "list")
+def list_webhooks(
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", "-w", help="Those of this workspace alone.")
+    ] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
+) -> None:
+    """List the webhooks that you manage."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.webhooks.list(workspace, filter=filter_ or "", sort=sort or "").all()
+    columns = ("name", "to", "of", "events", "state", ">waiting", ">dead", "id")
+    rows = (
+        (
+            *(one.name, one.origin, place_of(one.workspace, one.project), ", ".join(one.events) or "all"),
+            *(_state(one), one.waiting, one.dead, one.id),
+        )
+        for one in found
+    )
+    emit(found, lambda: table(columns, rows, "there is no webhook"))
+
+
+@verb(app, "show")
+def show(webhook: Webhook_) -> None:
+    """Show a webhook."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.webhooks.get(webhook)
+    emit(found, lambda: facts(_facts(found)))
+
+
+@verb(app, "edit")
+def edit(
+    webhook: Webhook_,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", help="A new address, or - to read it from standard input.")
+    ] = None,
+    event: Events = None,
+    label: Labels = None,
+    form: Form = None,
+    all_events: Annotated[bool, typer.Option("--all-events", help="It hears all events.")] = False,
+    all_labels: Annotated[bool, typer.Option("--all-labels", help="It hears of all experiments.")] = False,
+    enabled: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Whether anything is sent.")
+    ] = None,
+) -> None:
+    """Change a webhook; what is left out stays."""
+    from muster.client import connect
+    from muster.client.models import WebhookFilter, WebhookForm
+
+    lifted = [WebhookFilter.EVENTS] * all_events + [WebhookFilter.LABELS] * all_labels
+    with connect() as client:
+        found = client.webhooks.edit(
+            webhook,
+            name=name,
+            url=None if url is None else _read(url),
+            form=None if form is None else WebhookForm(form),
+            events=event or (),
+            labels=label or (),
+            lifted=lifted,
+            enabled=enabled,
+        )
+    emit(found, lambda: facts(_facts(found)))
+
+
+@verb(app, "delete")
+def delete(webhook: Webhook_) -> None:
+    """Take a webhook away, with all that was to be sent to it."""
+    from muster.client import connect
+
+    with connect() as client:
+        client.webhooks.delete(webhook)
+    note("webhook {} is gone", webhook)
+
+
+@verb(app, "rotate")
+def rotate(
+    webhook: Webhook_,
+    overlap: Annotated[
+        int, typer.Option("--overlap", min=0, max=168, help="So many hours the old secret signs too.")
+    ] = 24,
+) -> None:
+    """Make a new secret and print it, this one time."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.webhooks.rotate_secret(webhook, overlap_s=overlap * HOUR_S)
+    emit(found, lambda: print(found.secret))
+
+
+@verb(app, "test")
+def test(webhook: Webhook_) -> None:
+    """Send an event that says it is a test, and say what came of it."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.webhooks.test(webhook)
+    emit(found, lambda: note("{}", _outcome(found)))
+    if found.state != "delivered":
+        raise typer.Exit(1)
+
+
+@verb(app, "deliveries")
+def deliveries(
+    webhook: Webhook_,
+    state: State = None,
+    most: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")] = 50,
+    filter_: Filter = None,
+    sort: Sort = None,
+) -> None:
+    """List what was sent to a webhook, or is to be."""
+    from muster.client import connect
+    from muster.client.models import DeliveryState
+
+    with connect() as client:
+        wanted = None if state is None else DeliveryState(state)
+        listed = client.webhooks.deliveries(webhook, wanted, filter=filter_ or "", sort=sort or "")
+        found = listed.first(most)
+    columns = ("time", "event", "state", ">attempts", "what came of it", "id")
+    rows = (
+        (f"{one.created_at:%m-%d %H:%M:%S}", one.type, str(one.state), one.attempts, _said(one), one.id)
+        for one in found
+    )
+    emit(found, lambda: table(columns, rows, "nothing of that was sent"))
+
+
+@verb(app, "replay")
+def replay(
+    webhook: Webhook_,
+    delivery: Annotated[
+        str | None,
+        typer.Argument(metavar="DELIVERY", help="Its id: `muster webhook deliveries` shows it."),
+    ] = None,
+    dead: Annotated[bool, typer.Option("--dead", help="All that were given up.")] = False,
+) -> None:
+    """Send a delivery again, or all that were given up."""
+    from muster.client import connect
+
+    if dead == (delivery is not None):
+        raise Rejected(
+            "invalid_request",
+            "either a delivery or --dead is needed",
+            hint="`muster webhook deliveries` lists them",
+        )
+    with connect() as client:
+        if delivery is not None:
+            one = client.webhooks.replay(webhook, delivery)
+            emit(one, lambda: note("delivery {} is sent again", one.id))
+            return
+        replayed = client.webhooks.replay_dead(webhook)
+    emit(replayed, lambda: note("{} deliveries are sent again", replayed.deliveries))
+
+
+def _read(url: str) -> str:
+    return sys.stdin.readline().strip() if url == "-" else url
+
+
+def _facts(found: "Webhook") -> list[tuple[str, object]]:
+    return [
+        ("name", found.name),
+        ("id", found.id),
+        ("to", f"{found.origin}, as {found.form}"),
+        ("of", place_of(found.workspace, found.project)),
+        ("events", ", ".join(found.events) or "all"),
+        ("labels", ", ".join(found.labels) or None),
+        ("state", _state(found)),
+        ("waiting", found.waiting),
+        ("dead", found.dead),
+        (
+            "old secret",
+            found.previous_secret_until and f"signs until {found.previous_secret_until:%m-%d %H:%M}",
+        ),
+    ]
+
+
+def _state(found: "Webhook") -> str:
+    return "enabled" if found.enabled else "disabled"
+
+
+def _said(found: "WebhookDelivery") -> str | None:
+    return found.error or (None if found.status is None else f"it answered {found.status}")
+
+
+def _outcome(found: "WebhookDelivery") -> str:
+    if found.state == "delivered":
+        return f"the test was delivered: {_said(found)}"
+    return f"the test was not delivered: {_said(found) or 'it still waits to be sent'}"
