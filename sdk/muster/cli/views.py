@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.frame import verb
+from muster.cli.base.options import ViewName
 from muster.cli.base.output import emit, note, table, when
+from muster.cli.table import NOUNS
 
-app = noun("Keep places of the dashboard under names of your own.")
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Yours alone: others may have one of that name.")]
+app = NOUNS["view"].app
 
 
 @verb(app, "list")
@@ -26,7 +26,7 @@ def list_views() -> None:
 
 @verb(app, "save")
 def save(
-    name: Name,
+    name: ViewName,
     address: Annotated[
         str,
         typer.Argument(metavar="ADDRESS", help="Path and query, such as '/experiments?filter=owner = ada'."),
@@ -40,13 +40,3 @@ def save(
     with connect() as client:
         found = client.views.save(name, quote(address, safe="/?&=%:,()"))
     emit(found, lambda: note("view {} leads to {}", found.name, found.address))
-
-
-@verb(app, "delete")
-def delete(name: Name) -> None:
-    """Forget a view."""
-    from muster.client import connect
-
-    with connect() as client:
-        client.views.delete(name)
-    note("view {} is gone", name)

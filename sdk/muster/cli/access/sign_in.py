@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.access.users import place_of
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, Sort
-from muster.cli.base.output import emit, facts, note, table
+from muster.cli.access.render import place_of
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, facts, note
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import CreatedSession, SignInLink
 
 SESSION_PREFIX = "mss_"
-sessions = noun("Your sign-ins, and your password.")
+sessions = NOUNS["session"].app
 
 
 def login(
@@ -89,25 +89,6 @@ def whoami() -> None:
         ("token ends", me.expires_at),
     ]
     emit(me, lambda: facts(known))
-
-
-@verb(sessions, "list")
-def list_sessions(
-    user: Annotated[str | None, typer.Option("--user", help="Those of this user, and not your own.")] = None,
-    filter_: Filter = None,
-    sort: Sort = None,
-) -> None:
-    """List where you are signed in."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.sessions.list(user, filter=filter_ or "", sort=sort or "").all()
-    columns = ("id", "via", "from", "since", "used", "")
-    rows = (
-        (one.id, one.via, one.address, one.created_at, one.used_at, "this one" if one.current else "")
-        for one in found
-    )
-    emit(found, lambda: table(columns, rows, "there is no session"))
 
 
 @verb(sessions, "revoke")

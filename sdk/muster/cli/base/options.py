@@ -91,3 +91,15 @@ Sort = Annotated[
     str | None,
     typer.Option("--sort", metavar="FIELDS", help="'-created_at,name': the greatest first behind -."),
 ]
+
+
+UserName = Annotated[str, typer.Argument(metavar="USER", help="Its name.")]
+RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Its name, as `muster role list` shows it.")]
+TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Its name.")]
+WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its name or id.")]
+ViewName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Yours alone: others may have one of that name.")
+]
+CheckpointId = Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Its id, as `list` shows it.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
+OfSite = Annotated[bool, typer.Option("--site", help="The site's own log, for who keeps it.")]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Number
-from muster.cli.base.output import busy, bytes_bar, emit, facts, note, number, size, table
+from muster.cli.base.frame import verb
+from muster.cli.base.options import CheckpointId
+from muster.cli.base.output import busy, bytes_bar, emit, note, size, table
+from muster.cli.checkpoints.render import show_checkpoint
+from muster.cli.table import NOUNS
 from muster.cli.trials.render import measured
 from muster.errors import Conflict, Rejected
 
@@ -17,12 +19,10 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from muster.client import Client
-    from muster.client.models import Checkpoint, Collected
+    from muster.client.models import Checkpoint
 
-app = noun("List, fetch, verify, label and delete checkpoints.")
+app = NOUNS["checkpoint"].app
 POLL_S = 0.5
-
-CheckpointId = Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Its id, as `list` shows it.")]
 
 
 @verb(app, "list")
@@ -52,16 +52,6 @@ def list_(
         for one in found
     )  # fmt: skip
     emit(found, lambda: table(columns, rows, "no checkpoints yet"))
-
-
-@verb(app, "describe")
-def describe(checkpoint: CheckpointId) -> None:
-    """Show a checkpoint, what is said about it, and its files."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.checkpoints.get(checkpoint)
-    emit(found, lambda: _show(found))
 
 
 @verb(app, "download")
@@ -107,7 +97,7 @@ def edit(
         raise Rejected("usage", "nothing is to be changed", hint="give --set or --unset")
     with connect() as client:
         found = client.checkpoints.edit(checkpoint, changes)
-    emit(found, lambda: _show(found))
+    emit(found, lambda: show_checkpoint(found))
 
 
 @verb(app, "verify")
@@ -151,57 +141,6 @@ def delete(
     emit(gone, lambda: note("deleted {} checkpoints", len(gone)))
 
 
-@verb(app, "collect")
-def collect(
-    experiment: Number,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would go, and why the rest stays.")
-    ] = False,
-    experiment_best: Annotated[
-        int | None, typer.Option("--experiment-best", min=0, help="Keep so many of the experiment's best.")
-    ] = None,
-    trial_best: Annotated[
-        int | None, typer.Option("--trial-best", min=0, help="Keep so many of each trial's best.")
-    ] = None,
-    trial_latest: Annotated[
-        int | None, typer.Option("--trial-latest", min=0, help="Keep so many of each trial's newest.")
-    ] = None,
-) -> None:
-    """Delete what an experiment's rule does not keep, also while it runs; counts that are given are its rule from now on."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.checkpoints.collect(
-            experiment,
-            dry_run=dry_run,
-            save_experiment_best=experiment_best,
-            save_trial_best=trial_best,
-            save_trial_latest=trial_latest,
-        )
-    emit(found, lambda: _report(found))
-
-
-@verb(app, "storage")
-def storage() -> None:
-    """Show how many bytes your tenant and its workspaces store, and how many they may."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.checkpoints.storage()
-    most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
-    rows = [
-        (one.workspace, size(one.used_bytes), "" if one.maximum_bytes is None else size(one.maximum_bytes))
-        for one in found.workspaces
-    ]
-
-    def show() -> None:
-        facts([("stored", size(found.used_bytes)), ("at most", most)])
-        if rows:
-            table(("workspace", ">stored", ">at most"), rows, "")
-
-    emit(found, show)
-
-
 def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> "list[Checkpoint]":
     if checkpoint is not None:
         return [client.checkpoints.get(checkpoint)]
@@ -221,40 +160,6 @@ def _read(client: "Client", before: "list[Checkpoint]", experiment: str | None) 
         if found.state != "saved" or found.verified_at not in (None, asked.verified_at):
             return [found]
         time.sleep(POLL_S)
-
-
-def _show(found: "Checkpoint") -> None:
-    from muster.client.values import metrics_of
-
-    facts(
-        [
-            ("checkpoint", found.id),
-            ("state", found.state),
-            ("reason", found.reason),
-            ("step", found.step),
-            ("run", found.run),
-            ("size", size(found.size_bytes)),
-            ("verified", found.verified_at),
-            ("created", found.created_at),
-            *[(f"  {name}", number(value)) for name, value in metrics_of(found).items()],
-            *[(f"  {name}", json.dumps(value)) for name, value in found.metadata.items()],
-        ]
-    )
-    rows = ((file.path, size(file.size_bytes), file.sha256) for file in found.manifest)
-    table(("file", ">size", "sha256"), rows, "no files")
-
-
-def _report(found: "Collected") -> None:
-    rows = (
-        (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
-    )
-    table((">step", ">size", "trial", "id"), rows, "nothing goes")
-    if found.count > len(found.checkpoints):
-        note("… and {} smaller ones", found.count - len(found.checkpoints))
-    stays = ", ".join(f"{count} {reason}" for reason, count in sorted(found.kept.items())) or "none"
-    said = "{} checkpoints would go" if found.dry_run else "{} checkpoints go"
-    note(said + " ({}), {} are freed within a day; {} stay: {}", found.count, size(found.size_bytes),
-         size(found.freed_bytes), sum(found.kept.values()), stays)  # fmt: skip
 
 
 def _value(text: str) -> "JsonValue":

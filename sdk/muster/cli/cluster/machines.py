@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.frame import verb
 from muster.cli.base.options import Filter, PoolName, Sort
 from muster.cli.base.output import emit, facts, note, number, table
 from muster.cli.cluster.machine_options import FIELDS, defining
 from muster.cli.cluster.pools import Name, pools
-from muster.cli.cluster.rented import machine_words, offers_table, pool_facts
+from muster.cli.cluster.render import machine_words, pool_facts
+from muster.cli.table import NOUNS
 from muster.errors import NotFound, Rejected
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _NEEDED = (
     ("maximum", "--maximum", "say how many machines it may have at most"),
 )
 
-instances = noun("Look at the machines that were rented or started, and end them.")
+instances = NOUNS["instance"].app
 
 Instance = Annotated[
     str, typer.Argument(metavar="INSTANCE", help="Its id or its worker, as `muster instance list` shows it.")
@@ -64,16 +65,6 @@ def delete_pool(pool: Name) -> None:
         found = client.machines.delete_pool(pool)
     goes = f"goes with the last of its {found.instances} machines" if found.instances else "is gone"
     emit(found, lambda: note("pool [bold]{}[/] {}", found.name, goes))
-
-
-@verb(pools, "kinds")
-def kinds() -> None:
-    """List what machines can be rented, where and for what."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.machines.kinds()
-    emit(found, lambda: offers_table(found))
 
 
 @verb(instances, "list")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, PoolName, Sort
-from muster.cli.base.output import emit, facts, note, number, size, table, warn
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, facts, note, number, size, warn
 from muster.cli.cluster import pool_options as options
 from muster.cli.cluster.pool_options import NONE
-from muster.cli.cluster.rented import pool_facts
+from muster.cli.cluster.render import pool_facts
+from muster.cli.table import NOUNS
 from muster.errors import NotFound, Rejected, Transient
 
 if TYPE_CHECKING:
@@ -22,28 +22,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGTP]?)[bB]?")
 _BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
-pools = noun("Look at the resource pools, and change how they are shared.")
-limits = noun("What tenants and workspaces may hold in a pool.")
+pools = NOUNS["pool"].app
+limits = NOUNS["limit"].app
 
 Name = Annotated[str, typer.Argument(metavar="POOL", help="Its name, as `muster pool list` shows it.")]
-
-
-@verb(pools, "list")
-def list_pools(filter_: Filter = None, sort: Sort = None) -> None:
-    """List the pools and what is free in them."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.pools(filter=filter_ or "", sort=sort or "").all()
-    columns = ("pool", "kind", ">workers", ">slots", ">used", ">waiting", "order", "preemption", "exclusive")
-    rows = (
-        (
-            one.name, one.slot_kind, one.workers, one.slots, one.used_slots, one.waiting_slots,
-            one.rules.order, one.preemption, one.exclusive,
-        )
-        for one in found
-    )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no such pool" if filter_ else "no pools"))
 
 
 @verb(pools, "describe")
@@ -100,18 +82,6 @@ def set_pool(
             placement=placement,
         )
     emit(found, lambda: facts(_facts(found)))
-
-
-@verb(limits, "list")
-def list_limits(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
-    """List what tenants and workspaces may hold."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.limits(pool, filter=filter_ or "", sort=sort or "").all()
-    columns = ("pool", "tenant", "workspace", ">guaranteed", ">maximum", ">weight")
-    rows = ((one.pool, one.tenant, one.workspace, one.guaranteed, one.maximum, one.weight) for one in found)
-    emit(found, lambda: table(columns, rows, "no limits: everybody may hold whatever is free"))
 
 
 @verb(limits, "set")

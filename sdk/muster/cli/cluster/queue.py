@@ -7,7 +7,7 @@ import typer
 from muster.cli.base.frame import Group, verb
 from muster.cli.base.options import Filter, Number, PoolName, Sort
 from muster.cli.base.output import emit, note, number, slots, table
-from muster.cli.trials.commands import explain
+from muster.cli.table import EXPLAIN
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def list_(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> N
     emit(found, lambda: table(columns, rows, none))
 
 
-verb(app, "explain")(explain)
+EXPLAIN.add_to(app)
 
 
 @verb(app, "priority", takes_number=True)

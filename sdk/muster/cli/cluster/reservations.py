@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster._clock import now_ms
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, Sort
-from muster.cli.base.output import emit, note, table, warn
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, note, warn
+from muster.cli.cluster.render import slots_booked, utc
 from muster.cli.cluster.usage import moment_of
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 _MOMENT = "now, a time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
 _END = "A time (2026-11-03T08:00, UTC without a zone), or how long after the begin: +90m, +12h, +7d."
 
-app = noun("Book slots of a pool for a window of time.")
+app = NOUNS["reservation"].app
 
 Name = Annotated[
     str, typer.Argument(metavar="RESERVATION", help="Its id, as `muster reservation list` shows it.")
@@ -51,34 +52,6 @@ def create(
     emit(found, lambda: note("{}", _said(found)))
 
 
-@verb(app, "list")
-def list_reservations(filter_: Filter = None, sort: Sort = None) -> None:
-    """List what is booked and not over."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.reservations(filter=filter_ or "", sort=sort or "").all()
-    columns = ("id", "pool", "tenant", "workspace", ">slots", ">held", "from (UTC)", "until (UTC)")
-    rows = (
-        (
-            one.id, one.pool, one.tenant, one.workspace, one.slots, one.held_slots,
-            _moment(one.begins_at), _moment(one.ends_at),
-        )
-        for one in found
-    )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "nothing is booked"))
-
-
-@verb(app, "delete")
-def delete(reservation: Name) -> None:
-    """Give a booking up; what its holder runs goes on."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.delete_reservation(reservation)
-    emit(found, lambda: note("{} no longer booked", f"{_slots(found)} {'is' if found.slots == 1 else 'are'}"))
-
-
 def ahead_of(given: str, option: str, since: datetime | None = None) -> datetime:
     """Return the moment that a person means; so and so far ahead is counted from `since`, or else from now.
 
@@ -103,14 +76,6 @@ def _said(found: "Reservation") -> str:
         if found.workspace
         else f"tenant {found.tenant}"
     )
-    window = f"from {_moment(found.begins_at)} until {_moment(found.ends_at)} UTC"
+    window = f"from {utc(found.begins_at)} until {utc(found.ends_at)} UTC"
     serve = "serves" if found.slots == 1 else "serve"
-    return f"{_slots(found)} {serve} {who} alone {window} ({found.id})"
-
-
-def _slots(found: "Reservation") -> str:
-    return f"{found.slots} slot{'' if found.slots == 1 else 's'} of pool {found.pool}"
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return f"{slots_booked(found)} {serve} {who} alone {window} ({found.id})"

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.frame import verb
 from muster.cli.base.options import Filter, PoolName, Sort
 from muster.cli.base.output import emit, note, table
-from muster.cli.base.plugins import Extended
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Label = Annotated[
     ),
 ]
 
-workers = noun("Look at the workers, drain them, and let machines join.", Extended)
+workers = NOUNS["worker"].app
 
 
 @verb(workers, "list")
@@ -115,30 +115,6 @@ def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -
             return
         one = client.cluster.undrain(worker or "")
     emit(one, lambda: _say_undrained([one]))
-
-
-@verb(workers, "disable-slot")
-def disable_slot(worker: OneWorker, slot: Slot) -> None:
-    """Give one slot of a worker no more work, for a fault of one GPU."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.disable_slot(worker, slot)
-    said = (
-        "slot {} of worker [bold]{}[/] takes no more work; what runs there ends by itself."
-        " `muster worker enable-slot {} {}` takes it back"
-    )
-    emit(found, lambda: note(said, slot, found.id, found.id, slot))
-
-
-@verb(workers, "enable-slot")
-def enable_slot(worker: OneWorker, slot: Slot) -> None:
-    """Give a slot work again."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.enable_slot(worker, slot)
-    emit(found, lambda: note("slot {} of worker [bold]{}[/] takes work again", slot, found.id))
 
 
 def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:

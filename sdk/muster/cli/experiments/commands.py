@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.frame import verb
 from muster.cli.base.options import (
     EXPERIMENT,
     ExperimentStates,
@@ -25,6 +25,7 @@ from muster.cli.experiments.render import experiment_facts, front_columns, front
 from muster.cli.experiments.sources import code_folder, pack_code, read_source
 from muster.cli.experiments.steering import add_steering
 from muster.cli.policies.commands import TEMPLATE
+from muster.cli.table import NOUNS
 from muster.cli.trials.logs import add_logs
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 
-app = noun("Create, watch and steer experiments.")
+app = NOUNS["experiment"].app
 
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Stay until it has ended, showing how it goes.")]
 NewName = Annotated[str | None, typer.Option("--name", help="Replaces the config's name.")]

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, Sort
+from muster.cli.base.frame import verb
+from muster.cli.base.options import ModelName
 from muster.cli.base.output import bytes_bar, emit, facts, note, size, table
+from muster.cli.models.render import aliases_of
 from muster.cli.models.versions import add_versions, describe_version, edit_version, read_signature, stage_of
+from muster.cli.table import NOUNS
 from muster.cli.trials.render import measured
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import Model, ModelVersion
 
-app = noun("Register models, name and stage their versions, and see where they come from.")
+app = NOUNS["model"].app
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Repeatable.")]
 Approvals = Annotated[
@@ -25,7 +27,6 @@ Approvals = Annotated[
         "--approvals", metavar="STAGE=N", help="How many must agree before a version comes there. Repeatable."
     ),
 ]
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
 EitherName = Annotated[
     str, typer.Argument(metavar="MODEL[@VERSION]", help="A model, or one version of it: digits@champion.")
 ]
@@ -51,34 +52,6 @@ def create(
             approvals=_approvals(approvals),
         )
     emit(made, lambda: note("created model [bold]{}[/]: add to it with `muster model register`", made.name))
-
-
-@verb(app, "list")
-def list_(
-    name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
-    workspace: Annotated[str | None, typer.Option("--workspace", "-w", help="Only of this one.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="Only those that have it.")] = None,
-    filter_: Filter = None,
-    sort: Sort = None,
-) -> None:
-    """List models by name, or as they are sorted."""
-    from muster.client import connect
-
-    with connect() as client:
-        wanted = client.models.list(
-            name_contains=name, workspace=workspace, tag=tag, filter=filter_ or "", sort=sort or ""
-        )
-        found = wanted.all()
-    columns = ("name", "workspace", ">versions", "aliases", "tags", "description", "owner", "created")
-    rows = (
-        (
-            one.name, one.workspace, one.versions, _aliases(one.aliases), ", ".join(one.tags),
-            one.description, one.owner, one.created_at,
-        )
-        for one in found
-    )  # fmt: skip
-    none = "no such model" if filter_ else "no models: make one with `muster model create NAME`"
-    emit(found, lambda: table(columns, rows, none))
 
 
 @verb(app, "describe")
@@ -187,7 +160,7 @@ def _show(found: "Model", versions: "Sequence[ModelVersion]") -> None:
             ("model", found.name),
             ("workspace", found.workspace),
             ("description", found.description),
-            ("aliases", _aliases(found.aliases)),
+            ("aliases", aliases_of(found)),
             ("tags", ", ".join(found.tags)),
             ("approvals needed", ", ".join(f"{stage} {count}" for stage, count in found.approvals.items())),
             ("notes", found.notes),
@@ -220,7 +193,3 @@ def _approvals(given: list[str] | None) -> dict[str, int]:
             )
         found[stage] = int(count)
     return found
-
-
-def _aliases(aliases: dict[str, int]) -> str:
-    return ", ".join(f"{alias} → {number}" for alias, number in aliases.items())

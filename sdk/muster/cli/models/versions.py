@@ -66,18 +66,6 @@ def alias(
     emit(made, lambda: note("[bold]{}@{}[/] is version {}", made.name, name, made.aliases[name]))
 
 
-def unalias(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")],
-    name: Annotated[str, typer.Argument(metavar="ALIAS")],
-) -> None:
-    """Take an alias away; the version stays."""
-    from muster.client import connect
-
-    with connect() as client:
-        made = client.models.delete_alias(model, name)
-    emit(made, lambda: note("{}@{} names nothing any more", made.name, name))
-
-
 def stage(
     version: VersionName,
     to: Annotated[str, typer.Argument(metavar="STAGE", parser=word_of("ModelStage"))],
@@ -164,7 +152,6 @@ def delete(
 
 VERBS: dict[str, Callable[..., None]] = {
     "alias": alias,
-    "unalias": unalias,
     "stage": stage,
     "approve": approve,
     "reject": reject,

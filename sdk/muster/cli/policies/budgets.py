@@ -4,27 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.output import emit, note, table, warn
-from muster.cli.policies.commands import whose
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, note, warn
 from muster.cli.policies.quotas import OfTenant, OfWorkspace
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import MonthlyBudget
 
-app = noun("See and say what a tenant and its workspaces may spend in a month.")
-
-
-@verb(app, "list")
-def list_budgets() -> None:
-    """List budgets with what was spent of them this month; who keeps the site sees every tenant's."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.budgets.list()
-    columns = ("tenant", "for", ">spent", ">of", ">part", "when spent")
-    emit(found, lambda: table(columns, map(_cells, found), "no budgets: nothing bounds what is spent"))
+app = NOUNS["budget"].app
 
 
 @verb(app, "set")
@@ -72,10 +61,3 @@ def _said(found: "MonthlyBudget") -> str:
         f"{who} may spend {found.per_month:,.2f} a month and has spent {found.spent:,.2f} of this one's;"
         f" then nothing more starts that costs, and what runs {then}"
     )
-
-
-def _cells(found: "MonthlyBudget") -> tuple[object, ...]:
-    most = found.per_month or 0.0
-    part = f"{found.spent / most:.0%}" if most else "-"
-    spent = f"{found.spent:,.2f}"
-    return found.tenant, whose(found.workspace), spent, f"{most:,.2f}", part, str(found.when_spent)

@@ -5,20 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, Sort
-from muster.cli.base.output import emit, note, table, warn
+from muster.cli.base.frame import verb
+from muster.cli.base.options import TemplateName
+from muster.cli.base.output import emit, note, warn
 from muster.cli.experiments.sources import read_source
+from muster.cli.policies.render import whose
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import ConfigPolicy, JsonObject
 
-templates = noun("Keep parts of configs under a name, for others to build on.")
-policies = noun("See and say what configs are held to, in a workspace or the whole tenant.")
+templates = NOUNS["template"].app
+policies = NOUNS["policy"].app
 
 TEMPLATE = typer.Option("--template", help="Lay the config over this one: `muster template list`.")
-Template_ = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Its name.")]
 Config = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON; - reads it from stdin.")]
 OfWorkspace = Annotated[
     str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the whole tenant.")
@@ -29,7 +30,7 @@ _KNOWN = {"invariant_config": (), "constraints": ("resources", "priority_limit")
 
 @verb(templates, "create")
 def create(
-    template: Template_, config: Config, workspace: OfWorkspace = None, description: Description = None
+    template: TemplateName, config: Config, workspace: OfWorkspace = None, description: Description = None
 ) -> None:
     """Keep a part of a config under a new name."""
     from muster.client import connect
@@ -40,36 +41,9 @@ def create(
     emit(found, lambda: note("template {} is there, for {}", found.name, whose(found.workspace)))
 
 
-@verb(templates, "list")
-def list_templates(filter_: Filter = None, sort: Sort = None) -> None:
-    """List the templates that you see."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.templates.list(filter=filter_ or "", sort=sort or "").all()
-    columns = ("name", "for", "sets", "changed", "by", "")
-    rows = (
-        (one.name, whose(one.workspace), ", ".join(one.config), one.changed_at, one.by, one.description)
-        for one in found
-    )
-    emit(
-        found, lambda: table(columns, rows, "no templates: make one with `muster template create NAME FILE`")
-    )
-
-
-@verb(templates, "show")
-def show(template: Template_) -> None:
-    """Print what a template holds, as YAML."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.templates.get(template)
-    emit(found, lambda: print(_yaml(found.config), end=""))
-
-
 @verb(templates, "edit")
 def edit(
-    template: Template_,
+    template: TemplateName,
     config: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="What it holds from now on, as a whole.")
     ] = None,
@@ -82,27 +56,6 @@ def edit(
     with connect() as client:
         found = client.templates.edit(template, values, description=description)
     emit(found, lambda: note("template {} sets {}", found.name, ", ".join(found.config)))
-
-
-@verb(templates, "delete")
-def delete(template: Template_) -> None:
-    """Take a template away; experiments that were made from it stay as they are."""
-    from muster.client import connect
-
-    with connect() as client:
-        client.templates.delete(template)
-    note("template {} is gone", template)
-
-
-@verb(policies, "list")
-def list_policies() -> None:
-    """List what configs are held to: the tenant's policy, and those of its workspaces."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.policies.list()
-    columns = ("for", ">max_slots", ">priority_limit", "sets", "by")
-    emit(found, lambda: table(columns, map(_cells, found), "no policies: configs are taken as they are"))
 
 
 @verb(policies, "set")
@@ -133,11 +86,6 @@ def clear(workspace: OfWorkspace = None) -> None:
     with connect() as client:
         found = client.policies.set(workspace)
     emit(found, lambda: note("{} has no policy any more", whose(found.workspace)))
-
-
-def whose(workspace: str | None) -> str:
-    """In words, whose a thing is."""
-    return "the whole tenant" if workspace is None else f"workspace {workspace}"
 
 
 def _said(found: "ConfigPolicy") -> None:
@@ -192,9 +140,3 @@ def _number(found: object, place: str) -> int | None:
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
         raise Rejected("invalid_type", "a whole number is expected", place)
     return found
-
-
-def _yaml(values: "JsonObject") -> str:
-    import yaml
-
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)

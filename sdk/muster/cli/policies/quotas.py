@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.output import emit, note, number, size, table, warn
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, note, number, size, warn
 from muster.cli.cluster.pools import bytes_of
-from muster.cli.policies.commands import whose
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import WorkQuota
 
-app = noun("See and say how much a tenant and its workspaces do at once and store.")
+app = NOUNS["quota"].app
 
 OfTenant = Annotated[
     str | None, typer.Option("--tenant", help="Of this one, for who keeps the site; by default your own.")
@@ -21,28 +21,6 @@ OfTenant = Annotated[
 OfWorkspace = Annotated[
     str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the tenant.")
 ]
-
-
-@verb(app, "list")
-def list_quotas() -> None:
-    """List the quotas of your tenant and its workspaces; who keeps the site sees every tenant's."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.quotas.list()
-    columns = ("tenant", "for", ">experiments", ">requests a second", ">stored", "by")
-    rows = (
-        (
-            one.tenant,
-            whose(one.workspace),
-            one.max_experiments,
-            one.requests_per_s,
-            None if one.max_stored_bytes is None else size(one.max_stored_bytes),
-            one.by,
-        )
-        for one in found
-    )
-    emit(found, lambda: table(columns, rows, "no quotas: only what the site allows everybody"))
 
 
 @verb(app, "set")

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.frame import verb
 from muster.cli.base.output import emit, note, table, warn
+from muster.cli.table import NOUNS
 
 if TYPE_CHECKING:
     from muster.client.models import RetentionRule
 
-app = noun("See and say for how long metrics and logs are kept.")
+app = NOUNS["retention"].app
 
 
 @verb(app, "list")

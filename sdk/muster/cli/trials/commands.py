@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import TRIAL, Filter, Follow, Names, Number, Sort, TrialName, TrialStates
-from muster.cli.base.output import emit, emit_each, facts, note, number, out, size, slots, table
+from muster.cli.base.frame import verb
+from muster.cli.base.options import TRIAL, Follow, Names, Number, TrialName, TrialStates
+from muster.cli.base.output import emit, emit_each, facts, note, number, out, slots, table
+from muster.cli.table import NOUNS
 from muster.cli.trials import media, tables
 from muster.cli.trials.logs import add_logs
 
@@ -18,7 +19,7 @@ LINES_LOOKED_AT = 1000
 """Warnings stand again at the end of a run's log."""
 WARNINGS_SHOWN = 5
 
-app = noun("Look at trials, their metrics, logs and checkpoints, and kill one.")
+app = NOUNS["trial"].app
 
 
 @verb(app, "list")
@@ -85,17 +86,6 @@ def describe(trial: TrialName) -> None:
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
 
 
-@verb(app, "kill")
-def kill(trial: TrialName) -> None:
-    """End one trial at once, without a last checkpoint; its experiment goes on without it."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.trials.kill(trial)
-    said = "trial {}.{} was told to end at once; it is now [bold]{}[/]"
-    emit(found, lambda: note(said, found.experiment_number, found.number, found.state))
-
-
 add_logs(app, TRIAL, "Print what a trial wrote.", lambda client: client.trials)
 
 
@@ -132,46 +122,6 @@ def metrics(
         return
     columns = ("group", "metric", ">points", ">last", ">least", ">greatest", "course")
     emit(found, lambda: table(columns, series_rows(found.series), empty))
-
-
-@verb(app, "checkpoints")
-def checkpoints(trial: TrialName, filter_: Filter = None, sort: Sort = None) -> None:
-    """List a trial's checkpoints, oldest first or as they are sorted."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.checkpoints.of_trial(trial, filter=filter_ or "", sort=sort or "").all()
-    columns = (">step", "state", ">run", ">files", ">size", "metrics", "created", "id")
-    rows = (
-        (
-            one.step, one.state, one.run, one.files, size(one.size_bytes),
-            ", ".join(f"{name} {value:.4g}" for name, value in one.metrics.items()), one.created_at, one.id,
-        )
-        for one in found
-    )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no such checkpoint" if filter_ else "no checkpoints yet"))
-
-
-@verb(app, "phases")
-def phases(trial: TrialName) -> None:
-    """Show what a trial did when: waiting, fetching, starting, training and saving checkpoints, by run."""
-    from muster.cli.trials.timeline import show
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.trials.phases(trial)
-    emit(found, lambda: show(found))
-
-
-@verb(app, "explain")
-def explain(trial: TrialName) -> None:
-    """Tell why a trial waits, who holds what it waits for, and what would let it start; or that it runs."""
-    from muster.cli.trials.explaining import show
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.trials.explain(trial)
-    emit(found, lambda: show(found))
 
 
 def _facts(found: "Trial") -> list[tuple[str, object]]:

@@ -8,7 +8,7 @@ from muster.cli.base.output import console
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from muster.client.models import Checkpoint, JsonObject, MetricSeries, ModelLineage, Trial
+    from muster.client.models import Checkpoint, JsonObject, MetricSeries, ModelLineage, Trial, TrialPhases
 
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
@@ -138,3 +138,10 @@ def print_value(value: "BaseModel") -> None:
     text = Text.assemble((f"{whose}step {value.step}  ", "dim"), f"{value.group}.{value.name}  ")
     text.append(Text.from_markup(cell(value_of(value))))
     console().print(text, soft_wrap=True)
+
+
+def show_phases(found: "TrialPhases") -> None:
+    """Print what a trial did when."""
+    from muster.cli.trials.timeline import show
+
+    show(found)

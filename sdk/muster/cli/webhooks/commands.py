@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.access.users import place_of
-from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import Filter, Sort, word_of
-from muster.cli.base.output import emit, facts, note, table
+from muster.cli.base.frame import verb
+from muster.cli.base.options import WebhookName, word_of
+from muster.cli.base.output import emit, facts, note
+from muster.cli.table import NOUNS
+from muster.cli.webhooks.render import came_of, webhook_facts
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
-    from muster.client.models import Webhook, WebhookDelivery
+    from muster.client.models import WebhookDelivery
 
-app = noun("Have what happens sent elsewhere, signed: to a program, Slack or Alertmanager.")
+app = NOUNS["webhook"].app
 
-Webhook_ = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its name or id.")]
 Url = Annotated[
     str, typer.Argument(metavar="URL", help="https://…, or - to read it from standard input: it is a secret.")
 ]
@@ -71,43 +71,9 @@ def create(
     emit(found, lambda: print(found.secret))
 
 
-@verb(app, "list")
-def list_webhooks(
-    workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", help="Those of this workspace alone.")
-    ] = None,
-    filter_: Filter = None,
-    sort: Sort = None,
-) -> None:
-    """List the webhooks that you manage."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.webhooks.list(workspace, filter=filter_ or "", sort=sort or "").all()
-    columns = ("name", "to", "of", "events", "state", ">waiting", ">dead", "id")
-    rows = (
-        (
-            *(one.name, one.origin, place_of(one.workspace, one.project), ", ".join(one.events) or "all"),
-            *(_state(one), one.waiting, one.dead, one.id),
-        )
-        for one in found
-    )
-    emit(found, lambda: table(columns, rows, "there is no webhook"))
-
-
-@verb(app, "show")
-def show(webhook: Webhook_) -> None:
-    """Show a webhook."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.webhooks.get(webhook)
-    emit(found, lambda: facts(_facts(found)))
-
-
 @verb(app, "edit")
 def edit(
-    webhook: Webhook_,
+    webhook: WebhookName,
     name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
     url: Annotated[
         str | None, typer.Option("--url", help="A new address, or - to read it from standard input.")
@@ -137,22 +103,12 @@ def edit(
             lifted=lifted,
             enabled=enabled,
         )
-    emit(found, lambda: facts(_facts(found)))
-
-
-@verb(app, "delete")
-def delete(webhook: Webhook_) -> None:
-    """Take a webhook away, with all that was to be sent to it."""
-    from muster.client import connect
-
-    with connect() as client:
-        client.webhooks.delete(webhook)
-    note("webhook {} is gone", webhook)
+    emit(found, lambda: facts(webhook_facts(found)))
 
 
 @verb(app, "rotate")
 def rotate(
-    webhook: Webhook_,
+    webhook: WebhookName,
     overlap: Annotated[
         int, typer.Option("--overlap", min=0, max=168, help="So many hours the old secret signs too.")
     ] = 24,
@@ -166,7 +122,7 @@ def rotate(
 
 
 @verb(app, "test")
-def test(webhook: Webhook_) -> None:
+def test(webhook: WebhookName) -> None:
     """Send an event that says it is a test, and say what came of it."""
     from muster.client import connect
 
@@ -177,33 +133,9 @@ def test(webhook: Webhook_) -> None:
         raise typer.Exit(1)
 
 
-@verb(app, "deliveries")
-def deliveries(
-    webhook: Webhook_,
-    state: State = None,
-    most: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")] = 50,
-    filter_: Filter = None,
-    sort: Sort = None,
-) -> None:
-    """List what was sent to a webhook, or is to be."""
-    from muster.client import connect
-    from muster.client.models import DeliveryState
-
-    with connect() as client:
-        wanted = None if state is None else DeliveryState(state)
-        listed = client.webhooks.deliveries(webhook, wanted, filter=filter_ or "", sort=sort or "")
-        found = listed.first(most)
-    columns = ("time", "event", "state", ">attempts", "what came of it", "id")
-    rows = (
-        (f"{one.created_at:%m-%d %H:%M:%S}", one.type, str(one.state), one.attempts, _said(one), one.id)
-        for one in found
-    )
-    emit(found, lambda: table(columns, rows, "nothing of that was sent"))
-
-
 @verb(app, "replay")
 def replay(
-    webhook: Webhook_,
+    webhook: WebhookName,
     delivery: Annotated[
         str | None,
         typer.Argument(metavar="DELIVERY", help="Its id: `muster webhook deliveries` shows it."),
@@ -232,33 +164,7 @@ def _read(url: str) -> str:
     return sys.stdin.readline().strip() if url == "-" else url
 
 
-def _facts(found: "Webhook") -> list[tuple[str, object]]:
-    return [
-        ("name", found.name),
-        ("id", found.id),
-        ("to", f"{found.origin}, as {found.form}"),
-        ("of", place_of(found.workspace, found.project)),
-        ("events", ", ".join(found.events) or "all"),
-        ("labels", ", ".join(found.labels) or None),
-        ("state", _state(found)),
-        ("waiting", found.waiting),
-        ("dead", found.dead),
-        (
-            "old secret",
-            found.previous_secret_until and f"signs until {found.previous_secret_until:%m-%d %H:%M}",
-        ),
-    ]
-
-
-def _state(found: "Webhook") -> str:
-    return "enabled" if found.enabled else "disabled"
-
-
-def _said(found: "WebhookDelivery") -> str | None:
-    return found.error or (None if found.status is None else f"it answered {found.status}")
-
-
 def _outcome(found: "WebhookDelivery") -> str:
     if found.state == "delivered":
-        return f"the test was delivered: {_said(found)}"
-    return f"the test was not delivered: {_said(found) or 'it still waits to be sent'}"
+        return f"the test was delivered: {came_of(found)}"
+    return f"the test was not delivered: {came_of(found) or 'it still waits to be sent'}"

@@ -1,5 +1,6 @@
-"""What a pool rents and what it may rent, in words: for `muster pool describe` and its like."""
+"""How rented machines and reservations look: what a pool rents and may rent, and what is booked."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from muster.cli.base.output import number, table
@@ -7,7 +8,7 @@ from muster.cli.base.output import number, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muster.client.models import InstanceRecord, MachineOffer, MachinePool
+    from muster.client.models import InstanceRecord, MachineOffer, MachinePool, Reservation
 
 
 def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
@@ -50,3 +51,18 @@ def machine_words(one: "MachineOffer | InstanceRecord") -> str:
     """As the provisioner's own words: `spot g5.xlarge in us-east-1a`."""
     spot = "spot " if one.purchase == "spot" else ""
     return f"{spot}{one.kind}" + (f" in {one.zone}" if one.zone else "")
+
+
+def utc(at: datetime) -> str:
+    """Return a moment to the minute."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def slots_booked(found: "Reservation") -> str:
+    """Return how many slots of which pool."""
+    return f"{found.slots} slot{'' if found.slots == 1 else 's'} of pool {found.pool}"
+
+
+def given_up(found: "Reservation") -> str:
+    """Say that a booking is no more."""
+    return f"{slots_booked(found)} {'is' if found.slots == 1 else 'are'} no longer booked"
