@@ -19,6 +19,7 @@ from muster.cli.access.render import (
 )
 from muster.cli.base.options import (
     CheckpointId,
+    ExperimentStates,
     Filter,
     ModelName,
     Number,
@@ -33,11 +34,12 @@ from muster.cli.base.options import (
     WebhookName,
     word_of,
 )
-from muster.cli.base.output import size
+from muster.cli.base.output import size, slots
 from muster.cli.base.plain import REQUIRED, Does, Flags, Lists, Noun, Shows
 from muster.cli.base.plugins import Extended
 from muster.cli.checkpoints.render import show_checkpoint, show_collected, show_storage
 from muster.cli.cluster.render import given_up, offers_table, utc
+from muster.cli.experiments.render import trial_count
 from muster.cli.models.render import aliases_of
 from muster.cli.operations.render import operation_facts
 from muster.cli.policies.render import part_spent, print_config, stored, whose
@@ -47,68 +49,73 @@ from muster.cli.webhooks.render import came_of, state_of as webhook_state, webho
 
 ORDERED: Flags = {"filter": Filter, "sort": Sort}
 
+# fmt: off
 GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="Its name.")]
 TokenId = Annotated[str, typer.Argument(metavar="ID", help="`muster user tokens` shows it.")]
 IdentityId = Annotated[str, typer.Argument(metavar="ID", help="`muster user identities` shows it.")]
 BindingId = Annotated[str, typer.Argument(metavar="BINDING", help="Its id: `muster role bindings` shows it.")]
-ReservationId = Annotated[
-    str, typer.Argument(metavar="RESERVATION", help="Its id, as `muster reservation list` shows it.")
-]
-OperationId = Annotated[
-    str, typer.Argument(metavar="OPERATION", help="Its id, as `muster operation list` shows it.")
-]
-WorkerName = Annotated[
-    str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")
-]
+ReservationId = Annotated[str, typer.Argument(metavar="RESERVATION", help="Its id, as `muster reservation list` shows it.")]
+OperationId = Annotated[str, typer.Argument(metavar="OPERATION", help="Its id, as `muster operation list` shows it.")]
+WorkerName = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")]
 Slot = Annotated[int, typer.Argument(metavar="SLOT", min=0, help="Its number there: of a GPU its index.")]
 Alias = Annotated[str, typer.Argument(metavar="ALIAS")]
 Description = Annotated[str, typer.Option("--description", help="What it is for.")]
 Provider = Annotated[str, typer.Option("--provider", help="The provider's name in the site's sign-in file.")]
 Subject = Annotated[str, typer.Option("--subject", help="Who it is there: the claim `sub`.")]
-Permissions = Annotated[
-    list[str],
-    typer.Option("--permission", help="Such as experiment.read; `muster whoami` lists yours. Repeatable."),
-]
+Permissions = Annotated[list[str], typer.Option("--permission", help="Such as experiment.read; `muster whoami` lists yours. Repeatable.")]
 ToUser = Annotated[str | None, typer.Option("--user", help="To this user.")]
 ToGroup = Annotated[str | None, typer.Option("--group", help="To this group.")]
-ToWorkspace = Annotated[
-    str | None, typer.Option("--workspace", "-w", help="On this workspace; by default on the tenant.")
-]
+ToWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="On this workspace; by default on the tenant.")]
 ToProject = Annotated[str | None, typer.Option("--project", help="On this project of it.")]
 OfRole = Annotated[str | None, typer.Option("--role", help="Of this role.")]
 OnWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="On this workspace.")]
 InGroup = Annotated[str | None, typer.Option("--group", help="Those of this group alone.")]
 InWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Those of this workspace alone.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="Those of this user, and not your own.")]
-State = Annotated[
-    str | None,
-    typer.Option(
-        "--state", parser=word_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead."
-    ),
-]
+State = Annotated[str | None, typer.Option("--state", parser=word_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead.")]
 Newest = Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")]
-ModelText = Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")]
+NameText = Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")]
 ModelWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Only of this one.")]
 ModelTag = Annotated[str | None, typer.Option("--tag", help="Only those that have it.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would go, and why the rest stays.")]
-ExperimentBest = Annotated[
-    int | None, typer.Option("--experiment-best", min=0, help="Keep so many of the experiment's best.")
-]
-TrialBest = Annotated[
-    int | None, typer.Option("--trial-best", min=0, help="Keep so many of each trial's best.")
-]
-TrialLatest = Annotated[
-    int | None, typer.Option("--trial-latest", min=0, help="Keep so many of each trial's newest.")
-]
+ExperimentBest = Annotated[int | None, typer.Option("--experiment-best", min=0, help="Keep so many of the experiment's best.")]
+TrialBest = Annotated[int | None, typer.Option("--trial-best", min=0, help="Keep so many of each trial's best.")]
+TrialLatest = Annotated[int | None, typer.Option("--trial-latest", min=0, help="Keep so many of each trial's newest.")]
+Label = Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")]
+Archived = Annotated[bool, typer.Option("--archived", help="The archived ones instead.")]
+Most = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
 
-# fmt: off
 EXPLAIN = Shows(name="explain", call="trials.explain", told="Tell why a trial waits, who holds what it waits for, and what would let it start; or that it runs.",
-            flags={"trial": TrialName}, shown=show_explanation)
+    flags={"trial": TrialName}, shown=show_explanation)
 """Of `trial` and of `queue`."""
+
+QUEUE = Lists(call="cluster.queue", told="Show what runs and what waits, and why.", flags={"pool": PoolName, **ORDERED},
+    columns={">place": "position", "trial": lambda one: f"{one.experiment_number}.{one.trial_number}", "pool": "pool", ">priority": "priority",
+        ">slots": lambda one: slots(one.slots, one.min_slots, one.max_slots, one.slot_part), "state": "state", "why": "reason", "since": "since"},
+    empty="nothing runs and nothing waits", none_such="nothing of that kind runs or waits")
 
 NOUNS = {
     "experiment": Noun("Create, watch and steer experiments.",
-        "create list describe front code logs metrics wait pause resume cancel kill finish archive unarchive edit act label search fork best export replay delete"),
+        "create list describe front code logs metrics wait pause resume cancel kill finish archive unarchive edit act label search fork best export replay delete",
+        Lists(call="experiments.list", told="List experiments, newest first or as they are sorted.",
+            flags={"states": ExperimentStates, "labels": Label, "name_contains": NameText, "archived": Archived, **ORDERED, "limit": (Most, 50)},
+            columns={">#": "number", "name": "name", "state": "state", ">progress": lambda one: f"{one.progress:.0%}", "search": "searcher", ">trials": trial_count,
+                ">best": "best.value", "owner": "owner", "created": "created_at"},
+            empty="no experiments: make one with `muster experiment create CONFIG`", none_such="no such experiment"),
+        Does(name="pause", call="experiments.pause", told="Let the trials save and give their slots back.", flags={"experiment": Number},
+            said="experiment {number} was asked to pause; it is now [bold]{state}[/]"),
+        Does(name="resume", call="experiments.resume", told="Let a paused experiment go on.", flags={"experiment": Number},
+            said="experiment {number} was asked to go on; it is now [bold]{state}[/]"),
+        Does(name="cancel", call="experiments.cancel", told="End an experiment; its trials may save a last checkpoint.", flags={"experiment": Number},
+            said="experiment {number} was asked to end; it is now [bold]{state}[/]"),
+        Does(name="kill", call="experiments.kill", told="End an experiment at once.", flags={"experiment": Number},
+            said="experiment {number} was told to end at once; it is now [bold]{state}[/]"),
+        Does(name="finish", call="experiments.finish", told="End a search early, as completed; its trials may save a last checkpoint.", flags={"experiment": Number},
+            said="experiment {number} was asked to end with the best so far; it is now [bold]{state}[/]"),
+        Does(name="archive", call="experiments.archive", told="Hide an ended experiment from lists.", flags={"experiment": Number},
+            said="experiment {number} is out of the lists"),
+        Does(name="unarchive", call="experiments.unarchive", told="Show an archived experiment in lists again.", flags={"experiment": Number},
+            said="experiment {number} is back in the lists")),
     "trial": Noun("Look at trials, their metrics, logs and checkpoints, and kill one.",
         "list columns compare describe kill logs metrics checkpoints phases explain export",
         Does(name="kill", call="trials.kill", told="End one trial at once, without a last checkpoint; its experiment goes on without it.", flags={"trial": TrialName},
@@ -131,7 +138,7 @@ NOUNS = {
     "model": Noun("Register models, name and stage their versions, and see where they come from.",
         "create list describe edit register download alias unalias stage approve reject compare lineage use delete",
         Lists(call="models.list", told="List models by name, or as they are sorted.",
-            flags={"name_contains": ModelText, "workspace": ModelWorkspace, "tag": ModelTag, **ORDERED},
+            flags={"name_contains": NameText, "workspace": ModelWorkspace, "tag": ModelTag, **ORDERED},
             columns={"name": "name", "workspace": "workspace", ">versions": "versions", "aliases": aliases_of, "tags": lambda one: ", ".join(one.tags),
                 "description": "description", "owner": "owner", "created": "created_at"},
             empty="no models: make one with `muster model create NAME`", none_such="no such model"),

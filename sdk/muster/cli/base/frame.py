@@ -56,13 +56,13 @@ def _add_common(command: TyperCommand | TyperGroup) -> None:
 
 
 def _as_typed(context: typer.Context, place: str | None) -> str | None:
-    """The option that became the field `place`, where there was one on the command line; a repeatable one is an entry of the plural's."""
+    """The option that became the field `place`, where there was one on the command line; a repeatable one is an entry of the plural's, or named by it."""
     field = (place or "").partition("[")[0]
     for option in context.command.params:
         if not isinstance(option, TyperOption) or option.name is None:
             continue
         name, source = option.name.rstrip("_"), context.get_parameter_source(option.name)
-        names = (name, f"{name}s") if option.multiple else (name,)
+        names = (name, f"{name}s", name.removesuffix("s")) if option.multiple else (name,)
         if field in names and source is not None and source.name == "COMMANDLINE":
             return max(option.opts, key=len)
     return place

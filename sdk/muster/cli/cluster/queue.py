@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.base.frame import Group, verb
-from muster.cli.base.options import Filter, Number, PoolName, Sort
-from muster.cli.base.output import emit, note, number, slots, table
-from muster.cli.table import EXPLAIN
+from muster.cli.base.options import Number, PoolName
+from muster.cli.base.output import emit, note, number
+from muster.cli.table import EXPLAIN, QUEUE
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -26,28 +26,10 @@ app = typer.Typer(
 def _queue(context: typer.Context, pool: PoolName = None) -> None:
     """Show what runs and what waits, and why; change who goes first."""
     if context.invoked_subcommand is None:
-        list_(pool)
+        QUEUE.run({} if pool is None else {"pool": pool})
 
 
-@verb(app, "list")
-def list_(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
-    """Show what runs and what waits, and why."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.queue(pool, filter=filter_ or "", sort=sort or "").all()
-    columns = (">place", "trial", "pool", ">priority", ">slots", "state", "why", "since")
-    rows = (
-        (
-            one.position, f"{one.experiment_number}.{one.trial_number}", one.pool, one.priority,
-            slots(one.slots, one.min_slots, one.max_slots, one.slot_part), one.state, one.reason, one.since,
-        )
-        for one in found
-    )  # fmt: skip
-    none = "nothing of that kind runs or waits" if filter_ else "nothing runs and nothing waits"
-    emit(found, lambda: table(columns, rows, none))
-
-
+QUEUE.add_to(app)
 EXPLAIN.add_to(app)
 
 

@@ -9,13 +9,10 @@ import typer
 from muster.cli.base.frame import verb
 from muster.cli.base.options import (
     EXPERIMENT,
-    ExperimentStates,
-    Filter,
     Follow,
     Names,
     Number,
     Overrides,
-    Sort,
 )
 from muster.cli.base.output import bytes_bar, emit, emit_each, facts, note, out, table, warn
 from muster.cli.experiments.acting import act, label as label_many
@@ -23,13 +20,13 @@ from muster.cli.experiments.code import add_code
 from muster.cli.experiments.driving import show_driver
 from muster.cli.experiments.render import experiment_facts, front_columns, front_rows
 from muster.cli.experiments.sources import code_folder, pack_code, read_source
-from muster.cli.experiments.steering import add_steering
+from muster.cli.experiments.steering import edit
 from muster.cli.policies.commands import TEMPLATE
 from muster.cli.table import NOUNS
 from muster.cli.trials.logs import add_logs
 
 if TYPE_CHECKING:
-    from muster.client.models import Experiment, ExperimentDetail
+    from muster.client.models import ExperimentDetail
 
 FAILED = 1
 
@@ -78,43 +75,6 @@ def create(
             document.root if overrides else text, code, name=name, labels=label or (), template=template
         )
     _made(made, wait)
-
-
-@verb(app, "list")
-def list_(
-    state: ExperimentStates = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="The archived ones instead.")] = False,
-    filter_: Filter = None,
-    sort: Sort = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 50,
-) -> None:
-    """List experiments, newest first or as they are sorted."""
-    from muster.client import connect
-
-    with connect() as client:
-        wanted = client.experiments.list(
-            states=state or (),
-            labels=label or (),
-            name_contains=name,
-            archived=archived,
-            filter=filter_ or "",
-            sort=sort or "",
-        )
-        found = wanted.first(limit)
-    columns = (">#", "name", "state", ">progress", "search", ">trials", ">best", "owner", "created")
-    rows = (
-        (
-            one.number, one.name, one.state, f"{one.progress:.0%}", one.searcher, _trial_count(one),
-            one.best.value if one.best else None, one.owner, one.created_at,
-        )
-        for one in found
-    )  # fmt: skip
-    none = (
-        "no such experiment" if filter_ else "no experiments: make one with `muster experiment create CONFIG`"
-    )
-    emit(found, lambda: table(columns, rows, none))
 
 
 @verb(app, "describe")
@@ -197,7 +157,7 @@ def wait(
         raise typer.Exit(FAILED)
 
 
-add_steering(app)
+verb(app, "edit")(edit)
 verb(app, "act")(act)
 verb(app, "label")(label_many)
 verb(app, "search")(show_driver)
@@ -246,9 +206,3 @@ def _print_config(found: "ExperimentDetail") -> None:
     import yaml
 
     print(yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True), end="")
-
-
-def _trial_count(found: "Experiment") -> str:
-    counts = found.trials
-    ended = counts.completed + counts.stopped + counts.error + counts.cancelled
-    return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)

@@ -8,7 +8,7 @@ from muster.cli.experiments.steering import budget_said
 from muster.cli.trials.render import flat, varying
 
 if TYPE_CHECKING:
-    from muster.client.models import BestCheckpoint, ExperimentDetail, FrontTrial
+    from muster.client.models import BestCheckpoint, Experiment, ExperimentDetail, FrontTrial
 
 UP, DOWN = "↑", "↓"
 """Which way a metric gets better."""
@@ -119,3 +119,10 @@ def _texts(found: "ExperimentDetail", key: str) -> list[str]:
 
 def _metrics(front: Sequence["FrontTrial"]) -> list[str]:
     return list(dict.fromkeys(name for one in front for name in one.metrics))
+
+
+def trial_count(found: "Experiment") -> str:
+    """Return how many trials have ended, of how many where that is known."""
+    counts = found.trials
+    ended = counts.completed + counts.stopped + counts.error + counts.cancelled
+    return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)

@@ -1,11 +1,10 @@
-"""`muster experiment pause` … `edit`: what people change about an experiment that runs."""
+"""`muster experiment edit`: what people change about a search that runs."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
 from muster.cli.base.options import Number
 from muster.cli.base.output import emit, note, number
 from muster.errors import Rejected
@@ -15,28 +14,6 @@ if TYPE_CHECKING:
 
 NO_LIMIT = "none"
 _LIMIT = f"New limit of the budget, or {NO_LIMIT}."
-_NOW = "; it is now [bold]{}[/]"
-STEERING = (
-    ("pause", "was asked to pause" + _NOW, "Let the trials save and give their slots back."),
-    ("resume", "was asked to go on" + _NOW, "Let a paused experiment go on."),
-    ("cancel", "was asked to end" + _NOW, "End an experiment; its trials may save a last checkpoint."),
-    ("kill", "was told to end at once" + _NOW, "End an experiment at once."),
-    (
-        "finish",
-        "was asked to end with the best so far" + _NOW,
-        "End a search early, as completed; its trials may save a last checkpoint.",
-    ),
-    ("archive", "is out of the lists", "Hide an ended experiment from lists."),
-    ("unarchive", "is back in the lists", "Show an archived experiment in lists again."),
-)
-"""The verb, what is said then, and its help."""
-
-
-def add_steering(app: typer.Typer) -> None:
-    """Add the verbs to `muster experiment`."""
-    for name, said, what in STEERING:
-        _add(app, name, said, what)
-    verb(app, "edit")(edit)
 
 
 def edit(
@@ -111,15 +88,3 @@ def _read_deadline(given: str | None) -> datetime | None:
         return deadline_at(given, datetime.fromtimestamp(now_ms() / 1000, UTC))
     except ValueError as error:
         raise Rejected("bad_deadline", str(error), "--deadline") from None
-
-
-def _add(app: typer.Typer, name: str, said: str, what: str) -> None:
-    def steer(experiment: Number) -> None:
-        from muster.client import connect
-
-        with connect() as client:
-            found = getattr(client.experiments, name)(experiment)
-        emit(found, lambda: note("experiment {} " + said, found.number, found.state))
-
-    steer.__doc__ = what
-    verb(app, name)(steer)
