@@ -1,6 +1,6 @@
-"""Write `muster/client/nouns` from the gateway's table of operations: `python sdk/generate_client.py [--check]`.
+"""Write `muster/client/resources` from the gateway's table of operations: `python sdk/generate_client.py [--check]`.
 
-Each operation is a method, and each noun a module with its class and the same awaited. Run by `make gen`.
+Each operation becomes a method, and each resource a module with a synchronous and an asynchronous class. Run by `make gen`.
 """
 
 import sys
@@ -8,33 +8,34 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from client_generator.names import WITHOUT_METHOD, in_order, noun_of, unknown
-from client_generator.writing import noun_module, nouns_module
+from client_generator.names import WITHOUT_METHOD, resource_of, sorted_resources, unknown_operations
+from client_generator.writing import resource_module, resources_module
 from generated import ROOT, formatted, main_of_folder
 from services.gateway.platform.operation import Operation
 from services.gateway.table import OPERATIONS
 
 CLIENT = ROOT / "sdk/muster/client"
-TARGET = CLIENT / "nouns"
+TARGET = CLIENT / "resources"
 HANDWRITTEN = CLIENT / "handwritten"
 
 
 def generate() -> dict[Path, str]:
-    """Return the text of every module: those of nouns that have operations, or hand-written methods alone."""
-    if gone := unknown(OPERATIONS):
+    """Return the text of every module."""
+    if gone := unknown_operations(OPERATIONS):
         raise ValueError(
             f"there are no operations {sorted(gone)}: take them out of `client_generator/names.py`"
         )
     rows: dict[str, list[Operation[Any, Any]]] = defaultdict(list)
     for row in OPERATIONS:
         if row.name not in WITHOUT_METHOD:
-            rows[noun_of(row)].append(row)
+            rows[resource_of(row)].append(row)
     handwritten = [path.stem for path in HANDWRITTEN.glob("*.py") if path.stem != "__init__"]
-    nouns = in_order([*rows, *handwritten])
+    resources = sorted_resources([*rows, *handwritten])
     files = {
-        TARGET / f"{noun}.py": noun_module(noun, rows[noun], HANDWRITTEN / f"{noun}.py") for noun in nouns
+        TARGET / f"{resource}.py": resource_module(resource, rows[resource], HANDWRITTEN / f"{resource}.py")
+        for resource in resources
     }
-    files[TARGET / "__init__.py"] = nouns_module(nouns)
+    files[TARGET / "__init__.py"] = resources_module(resources)
     return {path: formatted(path, text) for path, text in files.items()}
 
 

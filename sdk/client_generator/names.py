@@ -1,4 +1,4 @@
-"""Which noun of the client an operation belongs to, and what its method is called: by rule, and here is every exception."""
+"""Maps operations to resources and methods of the client: by rule, with all exceptions listed here."""
 
 import re
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any
 from services.gateway.platform.operation import Operation
 
 PLATFORM = "platform"
-"""The noun of what the client itself can do."""
+"""The resource of the methods that the client itself has."""
 
-NOUNS = {
+RESOURCES = {
     PLATFORM: "The platform itself: who calls, whether it works, and the logs of many trials.",
     "experiments": "Experiments: create, follow, steer and list them. A reference is a number or an id.",
     "bulk": "Experiments by the dozen: named, or chosen by a filter after a look at what it meets.",
@@ -35,7 +35,7 @@ NOUNS = {
     "webhooks": "Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event.",
     "sessions": "Sign-ins of people: how they begin, which there are, and how they end.",
 }
-"""What the client has, in the order in which it is told. A new resource need not be here: it is then told by its name alone."""
+"""Descriptions of the resources, in the order of the documentation. A new resource does not need an entry: its default description is made of its name."""
 
 SEGMENTS = {
     "cluster": "workers pools limits limit reservations instances queue usage join-tokens retention",
@@ -49,9 +49,9 @@ SEGMENTS = {
     "sessions": "sign-in",
     PLATFORM: "me health",
 }
-"""Parts of paths that belong to a noun of another name."""
+"""Path segments of resources that have another name."""
 
-NOUN_OF = {
+RESOURCE_OF = {
     "PreviewExperiments": "bulk",
     "ActOnExperiments": "bulk",
     "LabelExperiments": "bulk",
@@ -59,7 +59,7 @@ NOUN_OF = {
     "SearchLogs": PLATFORM,
     "ChangePassword": "sessions",
 }
-"""Operations whose paths do not tell their noun."""
+"""Operations whose path does not determine the resource."""
 
 METHODS = {
     "PreviewExperiments": "preview",
@@ -93,7 +93,7 @@ METHODS = {
     "FinishSignIn": "finish",
     "GetPlatformHealth": "platform_health",
 }
-"""Methods that are called otherwise than the rule says."""
+"""Methods whose name does not follow the rule."""
 
 WITHOUT_METHOD = {
     "CreateToken": "its token is no user's, so that only who set a site up makes one",
@@ -117,64 +117,70 @@ WITHOUT_METHOD = {
     "VerifySiteAudit": "the same",
     "GetSiteAuditHead": "the same",
 }
-"""Operations that have no method of their own, and why; hand-written methods call most of them."""
+"""Operations without a generated method, and the reason. Hand-written methods call most of them."""
 
 _WORDS = re.compile(r"[A-Z][a-z0-9]*")
 _READING = frozenset({"List", "Get", "Watch"})
 
 
-def unknown(rows: Sequence[Operation[Any, Any]]) -> set[str]:
-    """Return the operations that the exceptions speak of and that are no more."""
-    return {*NOUN_OF, *METHODS, *WITHOUT_METHOD} - {row.name for row in rows}
+def unknown_operations(rows: Sequence[Operation[Any, Any]]) -> set[str]:
+    """Return the operations in the exception tables that do not exist."""
+    return {*RESOURCE_OF, *METHODS, *WITHOUT_METHOD} - {row.name for row in rows}
 
 
-def noun_of(row: Operation[Any, Any]) -> str:
-    """Return the noun: that of the path's last part that names one, else of its first part."""
-    if row.name in NOUN_OF:
-        return NOUN_OF[row.name]
+def resource_of(row: Operation[Any, Any]) -> str:
+    """Return the resource that the last matching path segment names, or else the first segment."""
+    if row.name in RESOURCE_OF:
+        return RESOURCE_OF[row.name]
     parts = row.path.split("/")[2:]
-    return next((noun for part in reversed(parts) if (noun := _named(part))), parts[0].replace("-", "_"))
+    return next(
+        (resource for part in reversed(parts) if (resource := _resource_named(part))),
+        parts[0].replace("-", "_"),
+    )
 
 
 def method_of(row: Operation[Any, Any]) -> str:
-    """Return the operation's verb and what is left of its name without the noun; who only reads leaves the verb out: `pause`, `set_alias`, `journal`."""
+    """Return the operation's name without the resource, in snake case. Reading verbs are omitted: `pause`, `set_alias`, `journal`."""
     if row.name in METHODS:
         return METHODS[row.name]
     verb, *rest = _WORDS.findall(row.name)
-    known = {noun_of(row), *_forms(noun_of(row)), *_parents(row)}
+    known = {resource_of(row), *_names_of(resource_of(row)), *_path_parents(row)}
     rest = [word.lower() for word in rest if word.lower() not in known]
     if rest and verb in _READING:
         return "_".join(rest)
     return "_".join([verb.lower(), *rest])
 
 
-def class_of(noun: str) -> str:
-    """Return the name of a noun's class: `machine_pools` is `MachinePools`."""
-    return "".join(part.capitalize() for part in noun.split("_"))
+def class_of(resource: str) -> str:
+    """Return the class name of a resource: `MachinePools` for `machine_pools`."""
+    return "".join(part.capitalize() for part in resource.split("_"))
 
 
-def told_of(noun: str) -> str:
-    """Return what a noun is, as its class says it."""
-    return NOUNS.get(noun, f"The {noun.replace('_', ' ')} of the caller's tenant.")
+def description_of(resource: str) -> str:
+    """Return the description of a resource, for the docstring of its class."""
+    return RESOURCES.get(resource, f"The {resource.replace('_', ' ')} of the caller's tenant.")
 
 
-def in_order(nouns: Sequence[str]) -> list[str]:
-    """Return the nouns as they are told: those that are named here, then others by name."""
-    known = list(NOUNS)
-    return sorted(set(nouns), key=lambda noun: (known.index(noun) if noun in known else len(known), noun))
+def sorted_resources(resources: Sequence[str]) -> list[str]:
+    """Return the resources in the order of the documentation; resources without an entry follow by name."""
+    known = list(RESOURCES)
+    return sorted(
+        set(resources),
+        key=lambda resource: (known.index(resource) if resource in known else len(known), resource),
+    )
 
 
-def _named(part: str) -> str | None:
-    owner = next((noun for noun, parts in SEGMENTS.items() if part in parts.split()), None)
-    return owner or (part if part in NOUNS else None)
+def _resource_named(part: str) -> str | None:
+    owner = next((resource for resource, parts in SEGMENTS.items() if part in parts.split()), None)
+    return owner or (part if part in RESOURCES else None)
 
 
-def _parents(row: Operation[Any, Any]) -> set[str]:
-    """The places of the path before the noun: the `trial` of a trial's media."""
-    before, found, _ = row.path.partition(f"/{noun_of(row)}")
+def _path_parents(row: Operation[Any, Any]) -> set[str]:
+    """The path parameters before the resource, such as `trial` in the path of a trial's media."""
+    before, found, _ = row.path.partition(f"/{resource_of(row)}")
     return set(re.findall(r"\{(\w+)\}", before)) if found else set()
 
 
-def _forms(noun: str) -> set[str]:
-    singular = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
-    return {singular, *noun.split("_"), *singular.split("_")}
+def _names_of(resource: str) -> set[str]:
+    singular = f"{resource[:-3]}y" if resource.endswith("ies") else resource.removesuffix("s")
+    return {singular, *resource.split("_"), *singular.split("_")}

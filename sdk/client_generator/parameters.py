@@ -1,4 +1,4 @@
-"""What a method is given: Python's parameters from the fields of an operation's request."""
+"""Derives the Python parameters of a method from the fields of the operation's request."""
 
 import re
 import types
@@ -43,7 +43,7 @@ POSITIONAL = {
     "ListWebhooks": "workspace",
     "ListWebhookDeliveries": "state",
 }
-"""What may be left out and is still given by position; all else that may be left out is given by name."""
+"""Optional parameters that may be passed by position; all other optional parameters are keyword-only."""
 
 RENAMED = {
     ("GetLineage", "id"): "reference",
@@ -51,19 +51,19 @@ RENAMED = {
     ("ChangePassword", "new_password"): "new",
     ("DeleteView", "view"): "name",
 }
-"""Fields that are called otherwise here."""
+"""Parameters whose name differs from the field."""
 
 DEFAULTS = {("GetModelVersion", "version"): '"latest"', ("RevokeSession", "session"): '"current"'}
-"""Parts of paths that may be left out."""
+"""Defaults of path parameters."""
 
 REFERENCE_CHARS = 200
-"""So long is what names something, by its number, name or id, where it is no part of a path."""
+"""The maximum length of a field that references an entity by number, name or id."""
 NAMED = frozenset(field for row in OPERATIONS for field in row.path_fields)
 ALSO_REFERENCES = frozenset({"base", "other", "id", "pool"})
 
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 PAGING = frozenset({"limit", "cursor"})
-LAST = ("filter", "sort")
+LAST_PARAMETERS = ("filter", "sort")
 _PLAIN = {bool: "bool", int: "int", float: "float", str: "str", datetime: "datetime", UUID: "Reference"}
 
 
@@ -78,18 +78,18 @@ class Parameter:
     name: str
     annotation: str
     default: str | None
-    told: str
+    description: str
     is_named: bool
     is_change: bool
 
     @property
-    def declared(self) -> str:
-        """As it stands in the signature."""
+    def declaration(self) -> str:
+        """The parameter in the signature."""
         return f"{self.name}: {self.annotation}" + ("" if self.default is None else f" = {self.default}")
 
     @property
-    def sent(self) -> str:
-        """As it is handed to the call: what names something as text, and as None what leaves a change out."""
+    def argument(self) -> str:
+        """The expression that is passed to the call. References become strings; defaults of a change become None, which is not sent."""
         sent = self.name
         if "Reference" in self.annotation:
             sent = f"{'texts' if 'Sequence' in self.annotation else 'text'}({self.name})"
@@ -97,14 +97,14 @@ class Parameter:
 
 
 def parameters_of(row: Operation[Any, Any]) -> list[Parameter]:
-    """Return what is in the path, then what must be given, then the rest: by position what `POSITIONAL` names, and filter and order last."""
+    """Return the path parameters, the required ones and the optional ones, in this order; `filter` and `sort` come last."""
     fields = [name for name in row.request.model_fields if not (_is_paged(row) and name in PAGING)]
     found = {name: _parameter(row, name, row.request.model_fields[name]) for name in fields}
     by_position = POSITIONAL.get(row.name, "").split()
     required = [name for name, one in found.items() if one.default is None and name not in row.path_fields]
     required.sort(key=lambda name: name != "name")
     optional = [name for name in fields if name not in (*row.path_fields, *required, *by_position)]
-    optional.sort(key=lambda name: LAST.index(name) + 1 if name in LAST else 0)
+    optional.sort(key=lambda name: LAST_PARAMETERS.index(name) + 1 if name in LAST_PARAMETERS else 0)
     return [found[name] for name in (*row.path_fields, *required, *by_position, *optional)]
 
 
@@ -122,19 +122,19 @@ def _parameter(row: Operation[Any, Any], field: str, info: FieldInfo) -> Paramet
     is_named = not in_path and default is not None and field not in POSITIONAL.get(row.name, "").split()
     name = RENAMED.get((row.name, field), _plural(field) if _is_repeated(row, kind) else field)
     return Parameter(
-        field, name, annotation, default, _told(row, field, info, kind), is_named, row.verb == "PATCH"
+        field, name, annotation, default, _description(row, field, info, kind), is_named, row.verb == "PATCH"
     )
 
 
 def _stripped(annotation: Any) -> tuple[Any, list[Any]]:
-    """An annotation without `| None` and `Annotated`, and what the latter said."""
+    """An annotation without `| None` and `Annotated`, and the metadata of the latter."""
     if get_origin(annotation) is Annotated:
         inner, *said = get_args(annotation)
         kind, more = _stripped(inner)
-        told = [
+        description = [
             one for field in said for one in (field.metadata if isinstance(field, FieldInfo) else [field])
         ]
-        return kind, [*told, *more]
+        return kind, [*description, *more]
     if get_origin(annotation) in (Union, types.UnionType):
         rest = [one for one in get_args(annotation) if one is not types.NoneType]
         return _stripped(rest[0]) if len(rest) == 1 else (annotation, [])
@@ -187,17 +187,17 @@ def _plural(field: str) -> str:
     return field if field == "by" else f"{field}s"
 
 
-def _told(row: Operation[Any, Any], field: str, info: FieldInfo, kind: Any) -> str:
+def _description(row: Operation[Any, Any], field: str, info: FieldInfo, kind: Any) -> str:
     listing = getattr(row.request, "listing", None)
     if listing is not None and field == "filter":
         return f"An expression over {', '.join(f'`{name}`' for name in listing.names)}."
     if listing is not None and field == "sort":
         return "Up to four of these fields separated by commas, the greatest first behind `-`."
-    told = info.description or ""
+    description = info.description or ""
     each = get_args(kind)[0] if get_origin(kind) is list else kind
     if isinstance(each, type) and issubclass(each, Enum):
-        told = f"{told} {'Any' if each is not kind else 'One'} of {_words(each)}".strip()
-    return re.sub(r"\s+", " ", told)
+        description = f"{description} {'Any' if each is not kind else 'One'} of {_words(each)}".strip()
+    return re.sub(r"\s+", " ", description)
 
 
 def _words(kind: type[Enum]) -> str:

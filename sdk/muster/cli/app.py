@@ -22,11 +22,11 @@ from muster.cli.trials import commands as trials, exports, search, tables
 from muster.cli.webhooks import commands as webhooks
 from muster.errors import MusterError
 
-BY_HAND = (
+COMMAND_MODULES = (
     audit, budgets, checkpoints, deleting, experiments, importing, machines, models, policies, pools, quotas, reservations,
     retention, sign_in, tenants, trials, users, views, webhooks, workers,
 )  # fmt: skip
-"""Modules that add verbs to the nouns of the table, by being imported."""
+"""Modules that add commands to the nouns of the table when they are imported."""
 SHORTHANDS = {
     "e": "experiment",
     "exp": "experiment",

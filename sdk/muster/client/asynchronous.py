@@ -1,4 +1,4 @@
-"""The client for programs that are `async`: the nouns and verbs of `Client`, derived from it.
+"""The client for programs that are `async`: the resources and methods of `Client`, derived from it.
 
 async with connect_async() as client:
     made = await client.experiments.create(config, folder)
@@ -12,8 +12,8 @@ from typing import Self
 
 from muster.client.client import Client, connect
 from muster.client.http.transport import Reference
-from muster.client.nouns import AsyncNouns
-from muster.client.nouns.platform import AsyncPlatform
+from muster.client.resources import AsyncResources
+from muster.client.resources.platform import AsyncPlatform
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 
@@ -21,12 +21,12 @@ THREADS = 64
 """So many calls and streams are under way at once; further ones wait."""
 
 
-class AsyncClient(AsyncPlatform, AsyncNouns):
+class AsyncClient(AsyncPlatform, AsyncResources):
     """`Client`, awaited; use it in `async with`, or await `close`. What `experiments.wait` and the like tell while they work, they tell from a thread."""
 
     def __init__(self, client: Client) -> None:
         AsyncPlatform.__init__(self, client, ThreadPoolExecutor(THREADS, "muster-client"))
-        AsyncNouns.__init__(self, client, self._pool)
+        AsyncResources.__init__(self, client, self._pool)
         self.address = client.address
         self._client = client
 

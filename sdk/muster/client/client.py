@@ -1,11 +1,11 @@
-"""The client: one attribute for each noun of the command line, one method for each verb."""
+"""The client: one attribute for each resource, one method for each operation."""
 
 from types import TracebackType
 from typing import Self
 
 from muster.client.http.transport import Reference, Transport
-from muster.client.nouns import Nouns
-from muster.client.nouns.platform import Platform
+from muster.client.resources import Resources
+from muster.client.resources.platform import Platform
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 
@@ -15,12 +15,12 @@ def connect(address: Address | None = None) -> "Client":
     return Client(Transport(address or discover()))
 
 
-class Client(Platform, Nouns):
-    """A caller's view of one platform, with an attribute for each noun (`Nouns`); safe for use by several threads. Close it, or use it in `with`."""
+class Client(Platform, Resources):
+    """A caller's view of one platform, with an attribute for each resource (`Resources`); safe for use by several threads. Close it, or use it in `with`."""
 
     def __init__(self, transport: Transport) -> None:
         Platform.__init__(self, transport)
-        Nouns.__init__(self, transport)
+        Resources.__init__(self, transport)
         self.address = transport.address
 
     def __enter__(self) -> Self:

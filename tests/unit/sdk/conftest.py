@@ -29,7 +29,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         "GET /v1/experiments/31/trials": httpx.Response(200, json={"items": [TRIAL]}),
         f"GET /v1/trials/{ID}": httpx.Response(200, json=TRIAL),
     }
-    monkeypatch.setattr("muster.client.nouns.experiments.Experiments.put_code", lambda *_: "a" * 64)
+    monkeypatch.setattr("muster.client.resources.experiments.Experiments.put_code", lambda *_: "a" * 64)
     del known
     return made
 

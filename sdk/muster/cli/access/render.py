@@ -1,4 +1,4 @@
-"""How users, roles and webhooks' places look."""
+"""Formatting of users, groups, roles and role bindings."""
 
 from typing import TYPE_CHECKING
 
@@ -14,38 +14,38 @@ def place_of(workspace: str | None, project: str | None) -> str:
 
 
 def kind_of(user: "User") -> str:
-    """Return whether it is a person or a program."""
+    """Return the kind of a user in words."""
     return str(user.kind).replace("_", " ")
 
 
 def state_of(user: "User") -> str:
-    """Return whether a user may do anything."""
+    """Return `active` or `disabled`."""
     return "active" if user.disabled_at is None else "disabled"
 
 
-def groups_of(user: "User") -> str:
-    """Say which groups a user is in."""
+def membership_message(user: "User") -> str:
+    """Return a sentence that lists the groups of a user."""
     return f"{user.name} is in {', '.join(user.groups) or 'no group'}"
 
 
 def role_facts(role: "RoleDefinition") -> list[tuple[str, object]]:
-    """Return what a role is and may."""
+    """Return the name, description and permissions of a role."""
     may = [("may", permission) for permission in role.permissions]
     return [("role", role.name), ("", role.description), *may]
 
 
-def may(role: "RoleDefinition") -> str:
-    """Say what a role may."""
+def permissions_message(role: "RoleDefinition") -> str:
+    """Return a sentence that lists the permissions of a role."""
     return f"role {role.name} may {', '.join(role.permissions)}"
 
 
-def granted(binding: "RoleBinding") -> str:
-    """Say what was given to whom, and where it counts."""
+def grant_message(binding: "RoleBinding") -> str:
+    """Return a sentence about a role that was granted."""
     return f"{_who(binding)} is {binding.role} on {place_of(binding.workspace, binding.project)}"
 
 
-def revoked(binding: "RoleBinding") -> str:
-    """Say what was taken from whom."""
+def revoke_message(binding: "RoleBinding") -> str:
+    """Return a sentence about a role that was revoked."""
     return f"{_who(binding)} is no longer {binding.role} on {place_of(binding.workspace, binding.project)}"
 
 

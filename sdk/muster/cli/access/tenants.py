@@ -1,4 +1,4 @@
-"""`muster tenant`: how tenants of a site begin, and are let in again."""
+"""`muster tenant`: create tenants, and restore access to one."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""How checkpoints, what is stored and what is collected look."""
+"""Formatting of checkpoints, storage and garbage collection."""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def show_checkpoint(found: "Checkpoint") -> None:
-    """Print a checkpoint, what is said about it, and its files."""
+    """Print a checkpoint with its metadata and its files."""
     from muster.client.values import metrics_of
 
     facts(
@@ -32,7 +32,7 @@ def show_checkpoint(found: "Checkpoint") -> None:
 
 
 def show_storage(found: "Storage") -> None:
-    """Print how much is stored, and may be."""
+    """Print the stored bytes and the limits."""
     most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
     facts([("stored", size(found.used_bytes)), ("at most", most)])
     rows = [
@@ -44,7 +44,7 @@ def show_storage(found: "Storage") -> None:
 
 
 def show_collected(found: "Collected") -> None:
-    """Print what goes, and say why the rest stays."""
+    """Print the collected checkpoints, and why the others are retained."""
     rows = (
         (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
     )

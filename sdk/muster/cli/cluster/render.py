@@ -1,4 +1,4 @@
-"""How rented machines and reservations look: what a pool rents and may rent, and what is booked."""
+"""Formatting of rented machines, pools of them, and reservations."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -53,16 +53,16 @@ def machine_words(one: "MachineOffer | InstanceRecord") -> str:
     return f"{spot}{one.kind}" + (f" in {one.zone}" if one.zone else "")
 
 
-def utc(at: datetime) -> str:
-    """Return a moment to the minute."""
+def utc_minute(at: datetime) -> str:
+    """Return a time in UTC, to the minute."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def slots_booked(found: "Reservation") -> str:
-    """Return how many slots of which pool."""
+    """Return the number of slots and their pool."""
     return f"{found.slots} slot{'' if found.slots == 1 else 's'} of pool {found.pool}"
 
 
-def given_up(found: "Reservation") -> str:
-    """Say that a booking is no more."""
+def cancellation_message(found: "Reservation") -> str:
+    """Return a sentence about a reservation that was deleted."""
     return f"{slots_booked(found)} {'is' if found.slots == 1 else 'are'} no longer booked"

@@ -9,7 +9,7 @@ import typer
 from muster._clock import now_ms
 from muster.cli.base.frame import verb
 from muster.cli.base.output import emit, note, warn
-from muster.cli.cluster.render import slots_booked, utc
+from muster.cli.cluster.render import slots_booked, utc_minute
 from muster.cli.cluster.usage import moment_of
 from muster.cli.table import NOUNS
 from muster.errors import Rejected
@@ -76,6 +76,6 @@ def _said(found: "Reservation") -> str:
         if found.workspace
         else f"tenant {found.tenant}"
     )
-    window = f"from {utc(found.begins_at)} until {utc(found.ends_at)} UTC"
+    window = f"from {utc_minute(found.begins_at)} until {utc_minute(found.ends_at)} UTC"
     serve = "serves" if found.slots == 1 else "serve"
     return f"{slots_booked(found)} {serve} {who} alone {window} ({found.id})"

@@ -122,7 +122,7 @@ def _metrics(front: Sequence["FrontTrial"]) -> list[str]:
 
 
 def trial_count(found: "Experiment") -> str:
-    """Return how many trials have ended, of how many where that is known."""
+    """Return the number of ended trials, and the planned number if it is known."""
     counts = found.trials
     ended = counts.completed + counts.stopped + counts.error + counts.cancelled
     return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)

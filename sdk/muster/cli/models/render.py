@@ -1,4 +1,4 @@
-"""How registered models look."""
+"""Formatting of registered models."""
 
 from typing import TYPE_CHECKING
 
@@ -7,5 +7,5 @@ if TYPE_CHECKING:
 
 
 def aliases_of(model: "Model") -> str:
-    """Return which version each alias names."""
+    """Return the aliases of a model with their versions."""
     return ", ".join(f"{alias} → {number}" for alias, number in model.aliases.items())

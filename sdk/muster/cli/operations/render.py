@@ -1,4 +1,4 @@
-"""How an operation looks that takes longer than its request waited."""
+"""Formatting of long-running operations."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def operation_facts(found: "LongOperation") -> list[tuple[str, object]]:
-    """Return how far it is, and why it was refused."""
+    """Return the state of an operation, and why it was refused."""
     return [
         ("operation", found.operation),
         ("state", found.state),

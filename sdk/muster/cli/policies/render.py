@@ -1,4 +1,4 @@
-"""How templates, policies, quotas and budgets look."""
+"""Formatting of templates, policies, quotas and budgets."""
 
 from typing import TYPE_CHECKING
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 
 def whose(workspace: str | None) -> str:
-    """Return in words whose a thing is."""
+    """Return the workspace in words, or the tenant."""
     return "the whole tenant" if workspace is None else f"workspace {workspace}"
 
 
 def print_config(template: "Template") -> None:
-    """Print what a template holds, as YAML."""
+    """Print the config of a template as YAML."""
     import yaml
 
     print(yaml.safe_dump(template.config, sort_keys=False, allow_unicode=True), end="")
 
 
-def stored(quota: "WorkQuota") -> str | None:
-    """Return how much may be stored."""
+def storage_quota(quota: "WorkQuota") -> str | None:
+    """Return the storage quota with its unit, or None if there is none."""
     return None if quota.max_stored_bytes is None else size(quota.max_stored_bytes)
 
 
 def part_spent(budget: "MonthlyBudget") -> str:
-    """Return which part of a budget is spent."""
+    """Return the spent share of a budget as a percentage."""
     return f"{budget.spent / budget.per_month:.0%}" if budget.per_month else "-"

@@ -13,8 +13,8 @@ from muster.cli.cluster.usage import moment_of
 
 if TYPE_CHECKING:
     from muster.client import Client
-    from muster.client.nouns.experiments import Experiments
-    from muster.client.nouns.trials import Trials
+    from muster.client.resources.experiments import Experiments
+    from muster.client.resources.trials import Trials
 
 
 def add_logs(

@@ -141,7 +141,7 @@ def print_value(value: "BaseModel") -> None:
 
 
 def show_phases(found: "TrialPhases") -> None:
-    """Print what a trial did when."""
+    """Print the phases of a trial."""
     from muster.cli.trials.timeline import show
 
     show(found)

@@ -9,7 +9,7 @@ from muster.cli.base.frame import verb
 from muster.cli.base.options import WebhookName, word_of
 from muster.cli.base.output import emit, facts, note
 from muster.cli.table import NOUNS
-from muster.cli.webhooks.render import came_of, webhook_facts
+from muster.cli.webhooks.render import delivery_result, webhook_facts
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -166,5 +166,5 @@ def _read(url: str) -> str:
 
 def _outcome(found: "WebhookDelivery") -> str:
     if found.state == "delivered":
-        return f"the test was delivered: {came_of(found)}"
-    return f"the test was not delivered: {came_of(found) or 'it still waits to be sent'}"
+        return f"the test was delivered: {delivery_result(found)}"
+    return f"the test was not delivered: {delivery_result(found) or 'it still waits to be sent'}"

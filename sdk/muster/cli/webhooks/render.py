@@ -1,4 +1,4 @@
-"""How webhooks and their deliveries look."""
+"""Formatting of webhooks and deliveries."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def webhook_facts(found: "Webhook") -> list[tuple[str, object]]:
-    """Return what a webhook is, and how it does."""
+    """Return the settings and the state of a webhook."""
     signs = found.previous_secret_until
     return [
         ("name", found.name),
@@ -26,10 +26,10 @@ def webhook_facts(found: "Webhook") -> list[tuple[str, object]]:
 
 
 def state_of(found: "Webhook") -> str:
-    """Return whether anything is sent."""
+    """Return `enabled` or `disabled`."""
     return "enabled" if found.enabled else "disabled"
 
 
-def came_of(found: "WebhookDelivery") -> str | None:
-    """Return what came of a delivery."""
+def delivery_result(found: "WebhookDelivery") -> str | None:
+    """Return the error or the response status of a delivery."""
     return found.error or (None if found.status is None else f"it answered {found.status}")

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from muster.audit import Anchor
 from muster.client import models
-from muster.client.http.fields import query_of
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, follow, pages
-from muster.client.noun import Noun
 
 
-class HandwrittenAudit(Noun):
-    """Who did what in one's tenant, or, with `site`, to the site."""
+class HandwrittenAudit(APIResource):
+    """The methods of `client.audit`."""
 
     def list(
         self,
@@ -27,7 +27,7 @@ class HandwrittenAudit(Noun):
         sort: str = "",
     ) -> Items[models.AuditRecord]:
         """Return the records for which all of this holds, newest first or as they are sorted; `entity` as `experiment/31`."""
-        query = query_of(
+        query = query_params(
             actor=actor,
             operation=operation,
             entity=entity,
@@ -48,7 +48,7 @@ class HandwrittenAudit(Noun):
         site: bool = False,
     ) -> Iterator[models.AuditLine]:
         """Yield the chain, or the part of a span of time, oldest first, one line of JSON each."""
-        path, query = f"{_path(site)}/export", query_of(since=since, until=until)
+        path, query = f"{_path(site)}/export", query_params(since=since, until=until)
         return follow(self._transport, models.AuditLine, path, query, str(after) if after else None)
 
     def head(self, *, site: bool = False) -> models.AuditHead:

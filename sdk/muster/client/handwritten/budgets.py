@@ -1,12 +1,12 @@
-"""Budgets of tenants and of workspaces, by one method."""
+"""Sets the budget of a tenant or a workspace."""
 
 from muster.client import models
-from muster.client.http.fields import body_of
-from muster.client.noun import Noun
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import json_body
 
 
-class HandwrittenBudgets(Noun):
-    """What is of a tenant or of a workspace."""
+class HandwrittenBudgets(APIResource):
+    """The methods of `client.budgets` that are not generated."""
 
     def set(
         self,
@@ -20,6 +20,6 @@ class HandwrittenBudgets(Noun):
 
         `when_spent`: whether running work goes on once it is spent, or saves and gives its slots back; nothing more starts in any case.
         """
-        body = body_of(workspace=workspace, tenant=tenant, per_month=per_month, when_spent=when_spent)
+        body = json_body(workspace=workspace, tenant=tenant, per_month=per_month, when_spent=when_spent)
         path = "/v1/budgets/tenant" if workspace is None else "/v1/budgets/workspace"
         return self._transport.put(models.MonthlyBudget, path, body)

@@ -1,12 +1,12 @@
-"""Acting on what was looked at: many experiments, through `client.bulk`."""
+"""Bulk actions on a selection of experiments."""
 
 from muster.client import models
-from muster.client.http.fields import body_of
-from muster.client.noun import Noun
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import json_body
 
 
-class HandwrittenBulk(Noun):
-    """What `act` and `preview` do together."""
+class HandwrittenBulk(APIResource):
+    """The methods of `client.bulk` that are not generated."""
 
     def act_on(self, action: str, selection: models.ExperimentSelection) -> models.BulkOutcome:
         """Pause, resume, cancel, kill, finish, archive or unarchive the experiments of a `preview`.
@@ -14,5 +14,5 @@ class HandwrittenBulk(Noun):
         Raises:
             Conflict: The filter meets others by now: look again.
         """
-        body = body_of(action=action, selection=selection.selection)
+        body = json_body(action=action, selection=selection.selection)
         return self._transport.post(models.BulkOutcome, "/v1/bulk/experiments", body)

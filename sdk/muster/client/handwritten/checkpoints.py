@@ -1,18 +1,18 @@
-"""Checkpoints: the best one, their files onto this machine's disk, and how far their verification is."""
+"""Checkpoints: selects the best one, downloads files, and reports the progress of a verification."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from muster.client import models
+from muster.client.api_resource import APIResource
 from muster.client.files.download import OnBytes, fetch_into
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 from muster.errors import Rejected
 
 
-class HandwrittenCheckpoints(Noun):
-    """What takes a choice, or more than one call."""
+class HandwrittenCheckpoints(APIResource):
+    """The methods of `client.checkpoints` that are not generated."""
 
     def best_of(self, experiment: models.Experiment) -> models.Checkpoint:
         """Return the saved checkpoint of the best validation; failing that, the best trial's newest.

@@ -1,16 +1,16 @@
-"""Usage: added up by any keys, as a model or as a table for a spreadsheet."""
+"""Usage by any keys, as a model or as CSV."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.http.fields import query_of
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import query_params
 from muster.client.http.transport import Query
-from muster.client.noun import Noun
 
 
-class HandwrittenCluster(Noun):
-    """What slots were used, and by whom."""
+class HandwrittenCluster(APIResource):
+    """The methods of `client.cluster` that are not generated."""
 
     def usage(
         self,
@@ -40,4 +40,4 @@ def _usage_query(
     by: Sequence[str], since: datetime | None, until: datetime | None, days: int | None
 ) -> Query:
     keys = [key for key in by if key != "label"]
-    return query_of(by=keys, by_label="label" in by or None, since=since, until=until, days=days)
+    return query_params(by=keys, by_label="label" in by or None, since=since, until=until, days=days)

@@ -1,22 +1,22 @@
-"""Experiments: what one is created from, what it would cost, and the wait for its end."""
+"""Experiments: uploads code, creates and plans experiments, and waits for their end."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from muster.archive import Archive, check_entrypoint, pack
 from muster.client import models
+from muster.client.api_resource import APIResource
 from muster.client.files.download import OnBytes
-from muster.client.http.fields import body_of
+from muster.client.http.fields import json_body
 from muster.client.http.transport import Call, Reference, segment
 from muster.client.models import JsonObject
-from muster.client.noun import Noun
 from muster.client.waiting import until_final
 from muster.config.load import load_document
 from muster.errors import NotFound
 
 
-class HandwrittenExperiments(Noun):
-    """What sends code, plays a search, or waits."""
+class HandwrittenExperiments(APIResource):
+    """The methods of `client.experiments` that are not generated."""
 
     def put_code(self, code: Path | Archive, on_bytes: OnBytes | None = None) -> str:
         """Pack a folder and send it unless the platform has it; return the archive's SHA-256.
@@ -56,7 +56,7 @@ class HandwrittenExperiments(Noun):
             body["code_sha256"] = self.put_code(archive)
         elif code is not None:
             body["code_sha256"] = code
-        body |= body_of(name=name, labels=labels or None, template=template)
+        body |= json_body(name=name, labels=labels or None, template=template)
         return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)
 
     def plan(
@@ -82,7 +82,7 @@ class HandwrittenExperiments(Noun):
             step_s: Of one step; by default as earlier trials show. Where there are none, times and cost are left out.
         """
         given: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
-        told = body_of(
+        told = json_body(
             code_sha256=_hash_of(code),
             template=template,
             pool=pool,

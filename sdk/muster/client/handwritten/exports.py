@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from muster.client import models
+from muster.client.api_resource import APIResource
 from muster.client.files.download import OnBytes, fetch_into
 from muster.client.http.transport import Query, Reference, segment
-from muster.client.noun import Noun
 
 Format = Literal["arrow", "parquet"]
 POLL_S = 0.5
 
 
-class HandwrittenExports(Noun):
-    """What waits for files that are being written, and fetches them."""
+class HandwrittenExports(APIResource):
+    """The methods of `client.exports`."""
 
     def metrics(
         self,

@@ -1,4 +1,4 @@
-"""What trials logged beside numbers: read, and brought onto this disk as files that people open."""
+"""Media of trials: reads them from the object store, and writes them to files."""
 
 import hashlib
 import time
@@ -10,19 +10,19 @@ import httpx
 
 from muster._media.content import EXTENSIONS
 from muster.client import models
+from muster.client.api_resource import APIResource
 from muster.client.http.failures import reached, wait_s
-from muster.client.http.fields import query_of
+from muster.client.http.fields import query_params
 from muster.client.http.paging import pages
 from muster.client.http.transport import ATTEMPTS, TIMEOUT, Reference, segment
-from muster.client.noun import Noun
 from muster.errors import Broken, Rejected, Transient
 
 SPAN_BYTES = 24 * 1024 * 1024
 """The most that one request reads: what lies beside each other in the store comes together."""
 
 
-class HandwrittenMedia(Noun):
-    """What reads the object store."""
+class HandwrittenMedia(APIResource):
+    """The methods of `client.media` that are not generated."""
 
     def read(self, items: Iterable[models.MediaItem]) -> Iterator[tuple[models.MediaItem, bytes]]:
         """Yield each item with its bytes, checked by SHA-256; what follows each other in one object is read by one request.
@@ -59,7 +59,7 @@ class HandwrittenMedia(Noun):
         Raises:
             Rejected: The directory cannot be written.
         """
-        query = query_of(kind=kinds, group=group, name=names, first_step=first_step, last_step=last_step)
+        query = query_params(kind=kinds, group=group, name=names, first_step=first_step, last_step=last_step)
         found = pages(self._transport, models.MediaPage, f"/v1/trials/{segment(trial)}/media", query)
         written: dict[Path, int] = {}
         try:

@@ -1,11 +1,11 @@
-"""Versions of registered models: how people write them, and their files."""
+"""Versions of registered models: parses references and downloads files."""
 
 from pathlib import Path
 
 from muster.client import models
+from muster.client.api_resource import APIResource
 from muster.client.files.download import OnBytes, fetch_into
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 from muster.errors import Rejected
 
 
@@ -27,8 +27,8 @@ def split_version(reference: str) -> tuple[str, str]:
     return model, version
 
 
-class HandwrittenModels(Noun):
-    """What brings files onto this disk."""
+class HandwrittenModels(APIResource):
+    """The methods of `client.models` that are not generated."""
 
     def download(
         self,

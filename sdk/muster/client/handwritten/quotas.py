@@ -1,12 +1,12 @@
-"""Quotas of tenants and of workspaces, by one method."""
+"""Sets the quota of a tenant or a workspace."""
 
 from muster.client import models
-from muster.client.http.fields import body_of
-from muster.client.noun import Noun
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import json_body
 
 
-class HandwrittenQuotas(Noun):
-    """What is of a tenant or of a workspace."""
+class HandwrittenQuotas(APIResource):
+    """The methods of `client.quotas` that are not generated."""
 
     def set(
         self,
@@ -21,7 +21,7 @@ class HandwrittenQuotas(Noun):
 
         `max_stored_bytes` is of workspaces; `set_storage_limit` says a tenant's.
         """
-        body = body_of(
+        body = json_body(
             workspace=workspace,
             tenant=tenant,
             max_experiments=max_experiments,

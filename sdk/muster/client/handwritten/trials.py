@@ -1,19 +1,19 @@
-"""Trials: those in some states, the best, and the columns of their table."""
+"""Trials: lists them by state, and returns the best ones and the columns of the table."""
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.http.fields import query_of
+from muster.client.api_resource import APIResource
+from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 INVALID = "invalid"
 """Beside the states: what its script called so."""
 
 
-class HandwrittenTrials(Noun):
-    """What takes a choice, or more than one call."""
+class HandwrittenTrials(APIResource):
+    """The methods of `client.trials` that are not generated."""
 
     def list(
         self,
@@ -31,7 +31,7 @@ class HandwrittenTrials(Noun):
             filter: By what a trial shows of itself, such as `runs > 1`; `table` filters by metrics and hyperparameters too.
             sort: Up to four fields separated by commas, the greatest first behind `-`; not with `best_first`.
         """
-        query = query_of(
+        query = query_params(
             state=[state for state in states if state != INVALID],
             invalid=INVALID in states if states else None,
             order="best" if best_first else "number",
@@ -70,7 +70,7 @@ class HandwrittenTrials(Noun):
         if metric is not None:
             sort = f"metrics.{metric}.min" if smaller_is_better else f"-metrics.{metric}.max"
         shown = columns if columns or metric is None else ("state", sort.removeprefix("-"))
-        query = query_of(filter=filter, sort=sort, column=shown)
+        query = query_params(filter=filter, sort=sort, column=shown)
         return pages(self._transport, models.TrialTable, f"{_of(experiment)}/table", query).first(count)
 
 

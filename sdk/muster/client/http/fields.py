@@ -1,4 +1,4 @@
-"""What a call is given, as it is sent: in a URL's query, or in a JSON body."""
+"""Encodes the arguments of a call as query parameters or as a JSON body."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -9,16 +9,16 @@ from pydantic import JsonValue
 from muster.client.http.transport import Query, Reference
 
 Given = JsonValue | date | Iterable[str] | Mapping[str, JsonValue] | Mapping[str, int] | Mapping[str, str]
-"""datetime is a date."""
+"""`datetime` is a subclass of `date`."""
 
 
-def query_of(**fields: str | float | date | Iterable[str] | None) -> Query:
-    """Return the query of a URL; what is None or an empty text is left out."""
+def query_params(**fields: str | float | date | Iterable[str] | None) -> Query:
+    """Return query parameters, without None and empty strings."""
     return {name: _queried(value) for name, value in fields.items() if value is not None and value != ""}
 
 
-def body_of(**fields: Given) -> dict[str, JsonValue]:
-    """Return the body of a request; what is None is left out."""
+def json_body(**fields: Given) -> dict[str, JsonValue]:
+    """Return a JSON body, without None."""
     return {name: _embodied(value) for name, value in fields.items() if value is not None}
 
 
@@ -27,12 +27,12 @@ def text(reference: Reference) -> str: ...
 @overload
 def text(reference: Reference | None) -> str | None: ...
 def text(reference: Reference | None) -> str | None:
-    """Return what names something as text, and None as it is."""
+    """Return a reference as a string; None stays None."""
     return None if reference is None else str(reference)
 
 
 def texts(references: Iterable[Reference]) -> list[str]:
-    """Return what names some things as texts."""
+    """Return references as strings."""
     return [str(reference) for reference in references]
 
 

@@ -1,14 +1,14 @@
 """Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.models`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.models` has the other methods.
 """
 
 from collections.abc import Mapping, Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
+from muster.client.awaited import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.models import HandwrittenModels
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 from muster.client.models import JsonObject
@@ -38,7 +38,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.Model,
             "/v1/models",
-            body_of(
+            json_body(
                 name=name,
                 workspace=text(workspace),
                 description=description,
@@ -69,7 +69,7 @@ class Models(HandwrittenModels):
             self._transport,
             models.ModelPage,
             "/v1/models",
-            query_of(
+            query_params(
                 name_contains=name_contains, workspace=text(workspace), tag=tag, filter=filter, sort=sort
             ),
         )
@@ -99,7 +99,7 @@ class Models(HandwrittenModels):
         return self._transport.patch(
             models.Model,
             f"/v1/models/{segment(model)}",
-            body_of(
+            json_body(
                 description=description,
                 notes=notes,
                 add_tags=add_tags or None,
@@ -112,14 +112,16 @@ class Models(HandwrittenModels):
 
     def delete(self, model: Reference, reason: str) -> models.Model:
         """Deletes a model with all its versions, none of which may be in use; its name is free again."""
-        return self._transport.delete(models.Model, f"/v1/models/{segment(model)}", query_of(reason=reason))
+        return self._transport.delete(
+            models.Model, f"/v1/models/{segment(model)}", query_params(reason=reason)
+        )
 
     def set_alias(self, model: Reference, alias: Reference, version: Reference) -> models.Model:
         """Lets an alias name one version, from now on no other."""
         return self._transport.put(
             models.Model,
             f"/v1/models/{segment(model)}/aliases/{segment(alias)}",
-            body_of(version=text(version)),
+            json_body(version=text(version)),
         )
 
     def delete_alias(self, model: Reference, alias: Reference) -> models.Model:
@@ -146,7 +148,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions",
-            body_of(
+            json_body(
                 checkpoint=text(checkpoint),
                 name=name,
                 comment=comment,
@@ -169,7 +171,7 @@ class Models(HandwrittenModels):
             self._transport,
             models.ModelVersionPage,
             f"/v1/models/{segment(model)}/versions",
-            query_of(filter=filter, sort=sort),
+            query_params(filter=filter, sort=sort),
         )
 
     def version(self, model: Reference, version: Reference = "latest") -> models.ModelVersion:
@@ -197,7 +199,7 @@ class Models(HandwrittenModels):
         return self._transport.patch(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}",
-            body_of(
+            json_body(
                 comment=comment,
                 notes=notes,
                 add_tags=add_tags or None,
@@ -211,7 +213,7 @@ class Models(HandwrittenModels):
         return self._transport.delete(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}",
-            query_of(reason=reason),
+            query_params(reason=reason),
         )
 
     def compare(self, model: Reference, base: Reference, other: Reference) -> models.ModelComparison:
@@ -219,7 +221,7 @@ class Models(HandwrittenModels):
         return self._transport.get(
             models.ModelComparison,
             f"/v1/models/{segment(model)}/compare",
-            query_of(base=text(base), other=text(other)),
+            query_params(base=text(base), other=text(other)),
         )
 
     def set_stage(
@@ -233,7 +235,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/stage",
-            body_of(stage=stage, reason=reason),
+            json_body(stage=stage, reason=reason),
         )
 
     def approve(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
@@ -241,7 +243,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/approve",
-            body_of(reason=reason),
+            json_body(reason=reason),
         )
 
     def reject(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
@@ -249,7 +251,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/reject",
-            body_of(reason=reason),
+            json_body(reason=reason),
         )
 
     def record_use(
@@ -269,7 +271,7 @@ class Models(HandwrittenModels):
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/uses",
-            body_of(kind=kind, reference=reference, metadata=metadata),
+            json_body(kind=kind, reference=reference, metadata=metadata),
         )
 
     def lineage(self, kind: str, reference: Reference) -> models.LineageGraph:
@@ -279,11 +281,11 @@ class Models(HandwrittenModels):
             kind: One of dataset, code, experiment, trial, checkpoint, version or consumer.
         """
         return self._transport.get(
-            models.LineageGraph, "/v1/lineage", query_of(kind=kind, id=text(reference))
+            models.LineageGraph, "/v1/lineage", query_params(kind=kind, id=text(reference))
         )
 
 
-class AsyncModels(AsyncNoun[Models]):
+class AsyncModels(AsyncAPIResource[Models]):
     """`Models`, awaited."""
 
     download = awaited(Models.download)

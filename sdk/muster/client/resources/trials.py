@@ -1,15 +1,15 @@
 """Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.trials`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.trials` has the other methods.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.trials import HandwrittenTrials
-from muster.client.http.fields import query_of
+from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, follow, pages
 from muster.client.http.transport import Reference, segment
 
@@ -37,7 +37,7 @@ class Trials(HandwrittenTrials):
             self._transport,
             models.RunPage,
             f"/v1/trials/{segment(trial)}/runs",
-            query_of(filter=filter, sort=sort),
+            query_params(filter=filter, sort=sort),
         )
 
     def explain(self, trial: Reference) -> models.Explanation:
@@ -61,7 +61,7 @@ class Trials(HandwrittenTrials):
             self._transport,
             models.TrialTable,
             f"/v1/experiments/{segment(experiment)}/table",
-            query_of(column=columns, filter=filter, sort=sort),
+            query_params(column=columns, filter=filter, sort=sort),
         )
 
     def phases(self, trial: Reference) -> models.TrialPhases:
@@ -91,7 +91,7 @@ class Trials(HandwrittenTrials):
         return self._transport.get(
             models.TrialMetrics,
             f"/v1/trials/{segment(trial)}/metrics",
-            query_of(
+            query_params(
                 name=names, group=group, max_points=max_points, first_step=first_step, last_step=last_step
             ),
         )
@@ -114,7 +114,7 @@ class Trials(HandwrittenTrials):
             self._transport,
             models.ReportedValue,
             f"/v1/trials/{segment(trial)}/metrics/follow",
-            query_of(name=names, group=group, from_now=from_now),
+            query_params(name=names, group=group, from_now=from_now),
             after,
         )
 
@@ -148,7 +148,7 @@ class Trials(HandwrittenTrials):
             self._transport,
             models.LogPage,
             f"/v1/trials/{segment(trial)}/logs",
-            query_of(
+            query_params(
                 rank=rank,
                 contains=contains,
                 stream=stream,
@@ -187,7 +187,7 @@ class Trials(HandwrittenTrials):
             self._transport,
             models.LogLine,
             f"/v1/trials/{segment(trial)}/logs/follow",
-            query_of(
+            query_params(
                 rank=rank,
                 contains=contains,
                 stream=stream,
@@ -201,7 +201,7 @@ class Trials(HandwrittenTrials):
         )
 
 
-class AsyncTrials(AsyncNoun[Trials]):
+class AsyncTrials(AsyncAPIResource[Trials]):
     """`Trials`, awaited."""
 
     list = listed(Trials.list)

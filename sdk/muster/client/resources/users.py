@@ -1,19 +1,19 @@
 """People and service accounts of one's tenant, and their tokens.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Users(Noun):
+class Users(APIResource):
     """People and service accounts of one's tenant, and their tokens."""
 
     def tokens(self, *, filter: str = "", sort: str = "") -> Items[models.Token]:
@@ -23,7 +23,7 @@ class Users(Noun):
             filter: An expression over `name`, `role`, `user`, `created_at`, `expires_at`, `revoked_at`.
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
-        return pages(self._transport, models.TokenPage, "/v1/tokens", query_of(filter=filter, sort=sort))
+        return pages(self._transport, models.TokenPage, "/v1/tokens", query_params(filter=filter, sort=sort))
 
     def revoke_token(self, token: Reference) -> models.Token:
         """Ends an access token; every replica refuses it within seconds."""
@@ -31,14 +31,14 @@ class Users(Noun):
 
     def set_password(self, user: Reference, password: str) -> None:
         """Gives a person a password, and ends that person's sessions."""
-        self._transport.put(models.Done, f"/v1/users/{segment(user)}/password", body_of(password=password))
+        self._transport.put(models.Done, f"/v1/users/{segment(user)}/password", json_body(password=password))
 
     def link(self, user: Reference, provider: str, subject: str) -> models.Identity:
         """Lets a user sign in, or a program call, as this subject of a provider of the tenant."""
         return self._transport.post(
             models.Identity,
             f"/v1/users/{segment(user)}/identities",
-            body_of(provider=provider, subject=subject),
+            json_body(provider=provider, subject=subject),
         )
 
     def identities(self, user: Reference) -> Sequence[models.Identity]:
@@ -58,7 +58,7 @@ class Users(Noun):
             kind: One of person or service_account.
         """
         return self._transport.post(
-            models.User, "/v1/users", body_of(name=name, kind=kind, display_name=display_name)
+            models.User, "/v1/users", json_body(name=name, kind=kind, display_name=display_name)
         )
 
     def list(self, group: Reference | None = None, *, filter: str = "", sort: str = "") -> Items[models.User]:
@@ -72,7 +72,7 @@ class Users(Noun):
             self._transport,
             models.UserPage,
             "/v1/users",
-            query_of(group=text(group), filter=filter, sort=sort),
+            query_params(group=text(group), filter=filter, sort=sort),
         )
 
     def get(self, user: Reference) -> models.User:
@@ -88,7 +88,7 @@ class Users(Noun):
             disabled: True: no token of the user counts any more.
         """
         return self._transport.patch(
-            models.User, f"/v1/users/{segment(user)}", body_of(display_name=display_name, disabled=disabled)
+            models.User, f"/v1/users/{segment(user)}", json_body(display_name=display_name, disabled=disabled)
         )
 
     def create_token(
@@ -102,11 +102,11 @@ class Users(Noun):
         return self._transport.post(
             models.CreatedToken,
             f"/v1/users/{segment(user)}/tokens",
-            body_of(name=name, scope=scope, ttl_s=ttl_s),
+            json_body(name=name, scope=scope, ttl_s=ttl_s),
         )
 
 
-class AsyncUsers(AsyncNoun[Users]):
+class AsyncUsers(AsyncAPIResource[Users]):
     """`Users`, awaited."""
 
     tokens = listed(Users.tokens)

@@ -1,15 +1,15 @@
 """Experiments: create, follow, steer and list them. A reference is a number or an id.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.experiments`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.experiments` has the other methods.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.experiments import HandwrittenExperiments
-from muster.client.http.fields import body_of, query_of, text, texts
+from muster.client.http.fields import json_body, query_params, text, texts
 from muster.client.http.paging import Items, follow, pages
 from muster.client.http.transport import Reference, segment
 from muster.client.models import JsonObject
@@ -34,7 +34,7 @@ class Experiments(HandwrittenExperiments):
         return self._transport.post(
             models.ExperimentDetail,
             f"/v1/experiments/{segment(experiment)}/fork",
-            body_of(overrides=overrides, name=name, labels=labels),
+            json_body(overrides=overrides, name=name, labels=labels),
         )
 
     def list(
@@ -63,7 +63,7 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.ExperimentPage,
             "/v1/experiments",
-            query_of(
+            query_params(
                 state=states,
                 label=labels,
                 name_contains=name_contains,
@@ -128,7 +128,7 @@ class Experiments(HandwrittenExperiments):
         return self._transport.patch(
             models.ExperimentDetail,
             f"/v1/experiments/{segment(experiment)}",
-            body_of(
+            json_body(
                 priority=priority,
                 weight=weight,
                 max_slots=max_slots,
@@ -167,7 +167,7 @@ class Experiments(HandwrittenExperiments):
         return self._transport.patch(
             models.ExperimentDetail,
             f"/v1/experiments/{segment(experiment)}/search",
-            body_of(
+            json_body(
                 max_trials=max_trials,
                 max_concurrent_trials=max_concurrent_trials,
                 slot_hours=slot_hours,
@@ -205,7 +205,7 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.ExperimentGroupPage,
             "/v1/experiment-groups",
-            query_of(by=by, archived=archived, filter=filter),
+            query_params(by=by, archived=archived, filter=filter),
         )
 
     def delete(self, experiment: Reference, *, force: bool = False) -> models.Deletion:
@@ -215,7 +215,7 @@ class Experiments(HandwrittenExperiments):
             force: Also where versions of models are registered of it: they are deleted too.
         """
         return self._transport.delete(
-            models.Deletion, f"/v1/experiments/{segment(experiment)}", query_of(force=force)
+            models.Deletion, f"/v1/experiments/{segment(experiment)}", query_params(force=force)
         )
 
     def front(self, experiment: Reference) -> Items[models.FrontTrial]:
@@ -242,7 +242,7 @@ class Experiments(HandwrittenExperiments):
         return self._transport.get(
             models.ExperimentMetrics,
             f"/v1/experiments/{segment(experiment)}/metrics",
-            query_of(
+            query_params(
                 trial=texts(trials),
                 name=names,
                 group=group,
@@ -273,7 +273,7 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.ReportedValue,
             f"/v1/experiments/{segment(experiment)}/metrics/follow",
-            query_of(name=names, group=group, from_now=from_now, without_cursors=without_cursors),
+            query_params(name=names, group=group, from_now=from_now, without_cursors=without_cursors),
             after,
         )
 
@@ -303,7 +303,7 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.LogPage,
             f"/v1/experiments/{segment(experiment)}/logs",
-            query_of(
+            query_params(
                 rank=rank,
                 contains=contains,
                 stream=stream,
@@ -342,7 +342,7 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.LogLine,
             f"/v1/experiments/{segment(experiment)}/logs/follow",
-            query_of(
+            query_params(
                 rank=rank,
                 contains=contains,
                 stream=stream,
@@ -362,7 +362,7 @@ class Experiments(HandwrittenExperiments):
     def code_file(self, experiment: Reference, path: str) -> models.CodeFileText:
         """Shows one text file of an experiment's code."""
         return self._transport.get(
-            models.CodeFileText, f"/v1/experiments/{segment(experiment)}/code/file", query_of(path=path)
+            models.CodeFileText, f"/v1/experiments/{segment(experiment)}/code/file", query_params(path=path)
         )
 
     def events(
@@ -378,12 +378,12 @@ class Experiments(HandwrittenExperiments):
             self._transport,
             models.Event,
             "/v1/events",
-            query_of(experiment=text(experiment), kind=kinds),
+            query_params(experiment=text(experiment), kind=kinds),
             after,
         )
 
 
-class AsyncExperiments(AsyncNoun[Experiments]):
+class AsyncExperiments(AsyncAPIResource[Experiments]):
     """`Experiments`, awaited."""
 
     put_code = awaited(Experiments.put_code)

@@ -1,19 +1,19 @@
 """Sets of permissions, and who was given them where.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Roles(Noun):
+class Roles(APIResource):
     """Sets of permissions, and who was given them where."""
 
     def create(
@@ -23,7 +23,7 @@ class Roles(Noun):
         return self._transport.post(
             models.RoleDefinition,
             "/v1/roles",
-            body_of(name=name, permissions=permissions, description=description),
+            json_body(name=name, permissions=permissions, description=description),
         )
 
     def list(self) -> Sequence[models.RoleDefinition]:
@@ -45,7 +45,7 @@ class Roles(Noun):
         return self._transport.patch(
             models.RoleDefinition,
             f"/v1/roles/{segment(role)}",
-            body_of(description=description, permissions=permissions or None),
+            json_body(description=description, permissions=permissions or None),
         )
 
     def delete(self, role: Reference) -> None:
@@ -65,7 +65,7 @@ class Roles(Noun):
         return self._transport.post(
             models.RoleBinding,
             "/v1/role-bindings",
-            body_of(
+            json_body(
                 role=text(role), user=text(user), group=text(group), workspace=workspace, project=project
             ),
         )
@@ -90,7 +90,7 @@ class Roles(Noun):
             self._transport,
             models.RoleBindingPage,
             "/v1/role-bindings",
-            query_of(
+            query_params(
                 role=text(role),
                 user=text(user),
                 group=text(group),
@@ -105,7 +105,7 @@ class Roles(Noun):
         return self._transport.delete(models.RoleBinding, f"/v1/role-bindings/{segment(binding)}")
 
 
-class AsyncRoles(AsyncNoun[Roles]):
+class AsyncRoles(AsyncAPIResource[Roles]):
     """`Roles`, awaited."""
 
     create = awaited(Roles.create)

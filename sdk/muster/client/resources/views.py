@@ -1,18 +1,18 @@
 """One's own named places of the dashboard.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
-from muster.client.http.fields import body_of
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.http.fields import json_body
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Views(Noun):
+class Views(APIResource):
     """One's own named places of the dashboard."""
 
     def list(self) -> Sequence[models.SavedView]:
@@ -25,14 +25,14 @@ class Views(Noun):
         Args:
             address: Path and query of the place, without a host.
         """
-        return self._transport.put(models.SavedView, "/v1/views", body_of(name=name, address=address))
+        return self._transport.put(models.SavedView, "/v1/views", json_body(name=name, address=address))
 
     def delete(self, name: Reference) -> None:
         """Forgets one of the caller's own views."""
         self._transport.delete(models.Done, f"/v1/views/{segment(name)}")
 
 
-class AsyncViews(AsyncNoun[Views]):
+class AsyncViews(AsyncAPIResource[Views]):
     """`Views`, awaited."""
 
     list = awaited(Views.list)

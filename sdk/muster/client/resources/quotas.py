@@ -1,12 +1,12 @@
 """How many experiments may be open at once, how many requests a second may be sent, and what a workspace may store.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.quotas`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.quotas` has the other methods.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
+from muster.client.awaited import AsyncAPIResource, awaited
 from muster.client.handwritten.quotas import HandwrittenQuotas
 
 
@@ -18,7 +18,7 @@ class Quotas(HandwrittenQuotas):
         return self._transport.get(models.WorkQuotas, "/v1/quotas").items
 
 
-class AsyncQuotas(AsyncNoun[Quotas]):
+class AsyncQuotas(AsyncAPIResource[Quotas]):
     """`Quotas`, awaited."""
 
     set = awaited(Quotas.set)

@@ -1,12 +1,12 @@
 """Sign-ins of people: how they begin, which there are, and how they end.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.sessions`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.sessions` has the other methods.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
+from muster.client.awaited import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.sessions import HandwrittenSessions
-from muster.client.http.fields import body_of, query_of
+from muster.client.http.fields import json_body, query_params
 from muster.client.http.transport import Reference, segment
 
 
@@ -16,12 +16,12 @@ class Sessions(HandwrittenSessions):
     def sign_in(self, user: str, password: str, *, tenant: str = "default") -> models.CreatedSession:
         """Begins a session with a user's name and password, and shows its secret, this one time."""
         return self._transport.post(
-            models.CreatedSession, "/v1/sessions", body_of(user=user, password=password, tenant=tenant)
+            models.CreatedSession, "/v1/sessions", json_body(user=user, password=password, tenant=tenant)
         )
 
     def sign_in_with_token(self, token: str) -> models.CreatedSession:
         """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time."""
-        return self._transport.post(models.CreatedSession, "/v1/sign-in/token", body_of(token=token))
+        return self._transport.post(models.CreatedSession, "/v1/sign-in/token", json_body(token=token))
 
     def create_link(self) -> models.SignInLink:
         """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may."""
@@ -29,7 +29,7 @@ class Sessions(HandwrittenSessions):
 
     def sign_in_with_link(self, code: str) -> models.CreatedSession:
         """Begins the session that a link is for, and shows its secret, this one time; the link is used up."""
-        return self._transport.post(models.CreatedSession, "/v1/sign-in/link", body_of(code=code))
+        return self._transport.post(models.CreatedSession, "/v1/sign-in/link", json_body(code=code))
 
     def ways(self) -> models.SignInWays:
         """Tells by which ways people sign in here, as far as the site shows them to everybody."""
@@ -43,7 +43,7 @@ class Sessions(HandwrittenSessions):
                 `http://127.0.0.1:PORT/signed-in`.
         """
         return self._transport.get(
-            models.BegunSignIn, "/v1/sign-in", query_of(provider=provider, redirect=redirect)
+            models.BegunSignIn, "/v1/sign-in", query_params(provider=provider, redirect=redirect)
         )
 
     def finish(self, ticket: str, state: str, code: str, *, iss: str | None = None) -> models.CreatedSession:
@@ -55,7 +55,7 @@ class Sessions(HandwrittenSessions):
         return self._transport.post(
             models.CreatedSession,
             "/v1/sign-in/finish",
-            body_of(ticket=ticket, state=state, code=code, iss=iss),
+            json_body(ticket=ticket, state=state, code=code, iss=iss),
         )
 
     def revoke(self, session: Reference = "current") -> models.Session:
@@ -64,10 +64,10 @@ class Sessions(HandwrittenSessions):
 
     def change_password(self, old: str, new: str) -> None:
         """Sets the caller's password in place of the one before, and ends the caller's other sessions."""
-        self._transport.post(models.Done, "/v1/me/password", body_of(old_password=old, new_password=new))
+        self._transport.post(models.Done, "/v1/me/password", json_body(old_password=old, new_password=new))
 
 
-class AsyncSessions(AsyncNoun[Sessions]):
+class AsyncSessions(AsyncAPIResource[Sessions]):
     """`Sessions`, awaited."""
 
     list = listed(Sessions.list)

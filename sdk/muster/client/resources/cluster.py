@@ -1,15 +1,15 @@
 """Workers, pools, instances and the queue: the machines and who waits for them.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.cluster`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.cluster` has the other methods.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
+from muster.client.awaited import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.cluster import HandwrittenCluster
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 
@@ -37,7 +37,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.put(
             models.RetentionRule,
             "/v1/retention",
-            body_of(
+            json_body(
                 workspace=text(workspace),
                 metric_detail_days=metric_detail_days,
                 metric_retention_days=metric_retention_days,
@@ -56,7 +56,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.put(
             models.StorageLimit,
             "/v1/storage/limit",
-            body_of(maximum_bytes=maximum_bytes, tenant=text(tenant)),
+            json_body(maximum_bytes=maximum_bytes, tenant=text(tenant)),
         )
 
     def workers(
@@ -73,7 +73,7 @@ class Cluster(HandwrittenCluster):
             self._transport,
             models.WorkerPage,
             "/v1/workers",
-            query_of(pool=text(pool), filter=filter, sort=sort),
+            query_params(pool=text(pool), filter=filter, sort=sort),
         )
 
     def worker(self, worker: Reference) -> models.Worker:
@@ -87,7 +87,7 @@ class Cluster(HandwrittenCluster):
             reclaim: True asks its runs to save and go; false waits until they have ended.
         """
         return self._transport.post(
-            models.Worker, f"/v1/workers/{segment(worker)}/drain", body_of(reclaim=reclaim)
+            models.Worker, f"/v1/workers/{segment(worker)}/drain", json_body(reclaim=reclaim)
         )
 
     def undrain(self, worker: Reference) -> models.Worker:
@@ -103,7 +103,7 @@ class Cluster(HandwrittenCluster):
             reclaim: True asks their runs to save and go; false waits until they have ended.
         """
         return self._transport.post(
-            models.WorkerPage, "/v1/workers/drain", body_of(labels=labels, pool=text(pool), reclaim=reclaim)
+            models.WorkerPage, "/v1/workers/drain", json_body(labels=labels, pool=text(pool), reclaim=reclaim)
         ).items
 
     def undrain_labelled(
@@ -111,19 +111,19 @@ class Cluster(HandwrittenCluster):
     ) -> Sequence[models.Worker]:
         """Gives all workers with these labels work again."""
         return self._transport.post(
-            models.WorkerPage, "/v1/workers/undrain", body_of(labels=labels, pool=text(pool))
+            models.WorkerPage, "/v1/workers/undrain", json_body(labels=labels, pool=text(pool))
         ).items
 
     def disable_slot(self, worker: Reference, slot: int) -> models.Worker:
         """Gives one slot no more work; what runs there ends by itself."""
         return self._transport.post(
-            models.Worker, f"/v1/workers/{segment(worker)}/slots/disable", body_of(slot=slot)
+            models.Worker, f"/v1/workers/{segment(worker)}/slots/disable", json_body(slot=slot)
         )
 
     def enable_slot(self, worker: Reference, slot: int) -> models.Worker:
         """Gives a slot work again."""
         return self._transport.post(
-            models.Worker, f"/v1/workers/{segment(worker)}/slots/enable", body_of(slot=slot)
+            models.Worker, f"/v1/workers/{segment(worker)}/slots/enable", json_body(slot=slot)
         )
 
     def instances(self, *, filter: str = "", sort: str = "") -> Items[models.InstanceRecord]:
@@ -135,7 +135,7 @@ class Cluster(HandwrittenCluster):
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
         return pages(
-            self._transport, models.InstancePage, "/v1/instances", query_of(filter=filter, sort=sort)
+            self._transport, models.InstancePage, "/v1/instances", query_params(filter=filter, sort=sort)
         )
 
     def queue(
@@ -153,7 +153,7 @@ class Cluster(HandwrittenCluster):
             self._transport,
             models.QueuePage,
             "/v1/queue",
-            query_of(pool=text(pool), starts=starts, filter=filter, sort=sort),
+            query_params(pool=text(pool), starts=starts, filter=filter, sort=sort),
         )
 
     def pools(self, *, filter: str = "", sort: str = "") -> Items[models.Pool]:
@@ -164,7 +164,7 @@ class Cluster(HandwrittenCluster):
                 `max_slots`, `preemption`, `exclusive`, `rules.order`, `rules.elastic`.
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
-        return pages(self._transport, models.PoolPage, "/v1/pools", query_of(filter=filter, sort=sort))
+        return pages(self._transport, models.PoolPage, "/v1/pools", query_params(filter=filter, sort=sort))
 
     def pool(self, pool: Reference) -> models.Pool:
         """Shows one pool and how it is shared."""
@@ -204,7 +204,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.patch(
             models.Pool,
             f"/v1/pools/{segment(pool)}",
-            body_of(
+            json_body(
                 order=order,
                 preemption=preemption,
                 elastic=elastic,
@@ -237,7 +237,7 @@ class Cluster(HandwrittenCluster):
             self._transport,
             models.LimitPage,
             "/v1/limits",
-            query_of(pool=text(pool), filter=filter, sort=sort),
+            query_params(pool=text(pool), filter=filter, sort=sort),
         )
 
     def set_limit(
@@ -259,7 +259,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.put(
             models.Limit,
             "/v1/limits",
-            body_of(
+            json_body(
                 pool=text(pool),
                 tenant=text(tenant),
                 workspace=text(workspace),
@@ -287,7 +287,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.put(
             models.Limit,
             "/v1/limits/workspace",
-            body_of(
+            json_body(
                 pool=text(pool),
                 workspace=text(workspace),
                 guaranteed=guaranteed,
@@ -315,7 +315,7 @@ class Cluster(HandwrittenCluster):
         return self._transport.post(
             models.Reservation,
             "/v1/reservations",
-            body_of(
+            json_body(
                 pool=text(pool),
                 slots=slots,
                 begins_at=begins_at,
@@ -333,7 +333,10 @@ class Cluster(HandwrittenCluster):
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
         return pages(
-            self._transport, models.ReservationPage, "/v1/reservations", query_of(filter=filter, sort=sort)
+            self._transport,
+            models.ReservationPage,
+            "/v1/reservations",
+            query_params(filter=filter, sort=sort),
         )
 
     def delete_reservation(self, reservation: Reference) -> models.Reservation:
@@ -345,11 +348,11 @@ class Cluster(HandwrittenCluster):
     ) -> models.JoinToken:
         """Makes a one-time token with which one machine can join a pool."""
         return self._transport.post(
-            models.JoinToken, "/v1/join-tokens", body_of(pool=text(pool), worker=worker, ttl_s=ttl_s)
+            models.JoinToken, "/v1/join-tokens", json_body(pool=text(pool), worker=worker, ttl_s=ttl_s)
         )
 
 
-class AsyncCluster(AsyncNoun[Cluster]):
+class AsyncCluster(AsyncAPIResource[Cluster]):
     """`Cluster`, awaited."""
 
     usage = awaited(Cluster.usage)

@@ -1,10 +1,10 @@
-"""What every noun of the client is."""
+"""The base class of the client's resources."""
 
 from muster.client.http.transport import Transport
 
 
-class Noun:
-    """The calls of one noun, all by one transport."""
+class APIResource:
+    """The methods of one resource over a transport."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

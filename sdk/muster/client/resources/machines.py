@@ -1,20 +1,20 @@
 """Rented machines: pools of them, what can be rented, and what it has cost.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, streamed
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import follow
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Machines(Noun):
+class Machines(APIResource):
     """Rented machines: pools of them, what can be rented, and what it has cost."""
 
     def pools(self) -> Sequence[models.MachinePool]:
@@ -62,7 +62,7 @@ class Machines(Noun):
         return self._transport.post(
             models.MachinePool,
             "/v1/machine-pools",
-            body_of(
+            json_body(
                 name=name,
                 kinds=kinds,
                 maximum=maximum,
@@ -128,7 +128,7 @@ class Machines(Noun):
         return self._transport.put(
             models.MachinePool,
             f"/v1/machine-pools/{segment(pool)}",
-            body_of(
+            json_body(
                 kinds=kinds,
                 maximum=maximum,
                 zones=zones,
@@ -163,7 +163,7 @@ class Machines(Noun):
     def costs(self, since: date | None = None, until: date | None = None) -> Sequence[models.MachineCost]:
         """Lists what rented machines have cost, by day, pool, kind and purchase."""
         return self._transport.get(
-            models.MachineCosts, "/v1/machine-costs", query_of(since=since, until=until)
+            models.MachineCosts, "/v1/machine-costs", query_params(since=since, until=until)
         ).items
 
     def cost_shares(
@@ -175,7 +175,7 @@ class Machines(Noun):
             by: By default tenant. Any of day, pool, tenant or experiment.
         """
         return self._transport.get(
-            models.CostShares, "/v1/cost-shares", query_of(by=by, since=since, until=until)
+            models.CostShares, "/v1/cost-shares", query_params(by=by, since=since, until=until)
         )
 
     def events(
@@ -191,12 +191,12 @@ class Machines(Noun):
             self._transport,
             models.MachineEvent,
             "/v1/machine-events",
-            query_of(pool=text(pool), kind=kinds),
+            query_params(pool=text(pool), kind=kinds),
             after,
         )
 
 
-class AsyncMachines(AsyncNoun[Machines]):
+class AsyncMachines(AsyncAPIResource[Machines]):
     """`Machines`, awaited."""
 
     pools = awaited(Machines.pools)

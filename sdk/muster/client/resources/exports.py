@@ -1,9 +1,9 @@
 """Metrics in bulk, as Arrow and Parquet.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.exports`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.exports` has the other methods.
 """
 
-from muster.client.awaited import AsyncNoun, awaited, streamed
+from muster.client.awaited import AsyncAPIResource, awaited, streamed
 from muster.client.handwritten.exports import HandwrittenExports
 
 
@@ -11,7 +11,7 @@ class Exports(HandwrittenExports):
     """Metrics in bulk, as Arrow and Parquet."""
 
 
-class AsyncExports(AsyncNoun[Exports]):
+class AsyncExports(AsyncAPIResource[Exports]):
     """`Exports`, awaited."""
 
     metrics = awaited(Exports.metrics)

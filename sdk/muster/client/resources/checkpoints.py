@@ -1,12 +1,12 @@
 """Saved states of trials.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.checkpoints`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.checkpoints` has the other methods.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
+from muster.client.awaited import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.checkpoints import HandwrittenCheckpoints
-from muster.client.http.fields import body_of, query_of
+from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 from muster.client.models import JsonObject
@@ -27,7 +27,7 @@ class Checkpoints(HandwrittenCheckpoints):
             self._transport,
             models.CheckpointPage,
             f"/v1/trials/{segment(trial)}/checkpoints",
-            query_of(filter=filter, sort=sort),
+            query_params(filter=filter, sort=sort),
         )
 
     def of_experiment(
@@ -44,7 +44,7 @@ class Checkpoints(HandwrittenCheckpoints):
             self._transport,
             models.CheckpointPage,
             f"/v1/experiments/{segment(experiment)}/checkpoints",
-            query_of(filter=filter, sort=sort),
+            query_params(filter=filter, sort=sort),
         )
 
     def get(self, checkpoint: Reference) -> models.Checkpoint:
@@ -54,7 +54,7 @@ class Checkpoints(HandwrittenCheckpoints):
     def edit(self, checkpoint: Reference, metadata: JsonObject | None = None) -> models.Checkpoint:
         """Changes what is said about a checkpoint, key by key."""
         return self._transport.patch(
-            models.Checkpoint, f"/v1/checkpoints/{segment(checkpoint)}", body_of(metadata=metadata)
+            models.Checkpoint, f"/v1/checkpoints/{segment(checkpoint)}", json_body(metadata=metadata)
         )
 
     def delete(self, checkpoint: Reference) -> models.Checkpoint:
@@ -74,7 +74,7 @@ class Checkpoints(HandwrittenCheckpoints):
         return self._transport.post(
             models.VerificationAsked,
             f"/v1/experiments/{segment(experiment)}/checkpoints/verify",
-            body_of(waiting=waiting),
+            json_body(waiting=waiting),
         )
 
     def collect(
@@ -90,7 +90,7 @@ class Checkpoints(HandwrittenCheckpoints):
         return self._transport.post(
             models.Collected,
             f"/v1/experiments/{segment(experiment)}/checkpoints/collect",
-            body_of(
+            json_body(
                 dry_run=dry_run,
                 save_experiment_best=save_experiment_best,
                 save_trial_best=save_trial_best,
@@ -103,7 +103,7 @@ class Checkpoints(HandwrittenCheckpoints):
         return self._transport.get(models.Storage, "/v1/storage")
 
 
-class AsyncCheckpoints(AsyncNoun[Checkpoints]):
+class AsyncCheckpoints(AsyncAPIResource[Checkpoints]):
     """`Checkpoints`, awaited."""
 
     best_of = awaited(Checkpoints.best_of)

@@ -1,12 +1,12 @@
 """What is spent in a month, and may be.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.budgets`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.budgets` has the other methods.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
+from muster.client.awaited import AsyncAPIResource, awaited
 from muster.client.handwritten.budgets import HandwrittenBudgets
 
 
@@ -18,7 +18,7 @@ class Budgets(HandwrittenBudgets):
         return self._transport.get(models.MonthlyBudgets, "/v1/budgets").items
 
 
-class AsyncBudgets(AsyncNoun[Budgets]):
+class AsyncBudgets(AsyncAPIResource[Budgets]):
     """`Budgets`, awaited."""
 
     set = awaited(Budgets.set)

@@ -1,9 +1,9 @@
 """Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was changed.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.audit`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.audit` has the other methods.
 """
 
-from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.audit import HandwrittenAudit
 
 
@@ -11,7 +11,7 @@ class Audit(HandwrittenAudit):
     """Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was changed."""
 
 
-class AsyncAudit(AsyncNoun[Audit]):
+class AsyncAudit(AsyncAPIResource[Audit]):
     """`Audit`, awaited."""
 
     list = listed(Audit.list)

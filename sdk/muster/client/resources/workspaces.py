@@ -1,16 +1,16 @@
 """Workspaces: names that experiments, models, roles and rules stand under.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
-from muster.client.http.fields import query_of
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.http.fields import query_params
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Workspaces(Noun):
+class Workspaces(APIResource):
     """Workspaces: names that experiments, models, roles and rules stand under."""
 
     def delete(self, workspace: Reference, *, force: bool = False) -> models.Deletion:
@@ -20,11 +20,11 @@ class Workspaces(Noun):
             force: Also where versions of models are registered of it: they are deleted too.
         """
         return self._transport.delete(
-            models.Deletion, f"/v1/workspaces/{segment(workspace)}", query_of(force=force)
+            models.Deletion, f"/v1/workspaces/{segment(workspace)}", query_params(force=force)
         )
 
 
-class AsyncWorkspaces(AsyncNoun[Workspaces]):
+class AsyncWorkspaces(AsyncAPIResource[Workspaces]):
     """`Workspaces`, awaited."""
 
     delete = awaited(Workspaces.delete)

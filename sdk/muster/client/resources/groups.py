@@ -1,22 +1,22 @@
 """Users who are given roles together.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import body_of, query_of
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Groups(Noun):
+class Groups(APIResource):
     """Users who are given roles together."""
 
     def create(self, name: str, *, description: str = "") -> models.Group:
         """Makes a group of users without members."""
-        return self._transport.post(models.Group, "/v1/groups", body_of(name=name, description=description))
+        return self._transport.post(models.Group, "/v1/groups", json_body(name=name, description=description))
 
     def list(self, *, filter: str = "", sort: str = "") -> Items[models.Group]:
         """Lists the tenant's groups by name, or as they are sorted.
@@ -25,7 +25,7 @@ class Groups(Noun):
             filter: An expression over `name`, `description`, `members`, `created_at`.
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
-        return pages(self._transport, models.GroupPage, "/v1/groups", query_of(filter=filter, sort=sort))
+        return pages(self._transport, models.GroupPage, "/v1/groups", query_params(filter=filter, sort=sort))
 
     def get(self, group: Reference) -> models.Group:
         """Shows one group; `ListUsers` lists its members."""
@@ -44,7 +44,7 @@ class Groups(Noun):
         return self._transport.delete(models.User, f"/v1/groups/{segment(group)}/members/{segment(user)}")
 
 
-class AsyncGroups(AsyncNoun[Groups]):
+class AsyncGroups(AsyncAPIResource[Groups]):
     """`Groups`, awaited."""
 
     create = awaited(Groups.create)

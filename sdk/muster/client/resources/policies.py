@@ -1,19 +1,19 @@
 """What experiments' configs are held to.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
-from muster.client.http.fields import body_of, text
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.http.fields import json_body, text
 from muster.client.http.transport import Reference
 from muster.client.models import JsonObject
-from muster.client.noun import Noun
 
 
-class Policies(Noun):
+class Policies(APIResource):
     """What experiments' configs are held to."""
 
     def list(self) -> Sequence[models.ConfigPolicy]:
@@ -36,7 +36,7 @@ class Policies(Noun):
         return self._transport.put(
             models.ConfigPolicy,
             "/v1/policies",
-            body_of(
+            json_body(
                 workspace=text(workspace),
                 invariant_config=invariant_config,
                 max_slots=max_slots,
@@ -45,7 +45,7 @@ class Policies(Noun):
         )
 
 
-class AsyncPolicies(AsyncNoun[Policies]):
+class AsyncPolicies(AsyncAPIResource[Policies]):
     """`Policies`, awaited."""
 
     list = awaited(Policies.list)

@@ -1,35 +1,35 @@
-"""The nouns of the client. Generated from the gateway's table of operations by `make gen`."""
+"""The resources of the client. Generated from the gateway's table of operations by `make gen`."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 from muster.client.http.transport import Transport
-from muster.client.nouns.audit import AsyncAudit, Audit
-from muster.client.nouns.budgets import AsyncBudgets, Budgets
-from muster.client.nouns.bulk import AsyncBulk, Bulk
-from muster.client.nouns.checkpoints import AsyncCheckpoints, Checkpoints
-from muster.client.nouns.cluster import AsyncCluster, Cluster
-from muster.client.nouns.experiments import AsyncExperiments, Experiments
-from muster.client.nouns.exports import AsyncExports, Exports
-from muster.client.nouns.groups import AsyncGroups, Groups
-from muster.client.nouns.machines import AsyncMachines, Machines
-from muster.client.nouns.media import AsyncMedia, Media
-from muster.client.nouns.models import AsyncModels, Models
-from muster.client.nouns.operations import AsyncOperations, Operations
-from muster.client.nouns.policies import AsyncPolicies, Policies
-from muster.client.nouns.quotas import AsyncQuotas, Quotas
-from muster.client.nouns.roles import AsyncRoles, Roles
-from muster.client.nouns.sessions import AsyncSessions, Sessions
-from muster.client.nouns.templates import AsyncTemplates, Templates
-from muster.client.nouns.tenants import AsyncTenants, Tenants
-from muster.client.nouns.trials import AsyncTrials, Trials
-from muster.client.nouns.users import AsyncUsers, Users
-from muster.client.nouns.views import AsyncViews, Views
-from muster.client.nouns.webhooks import AsyncWebhooks, Webhooks
-from muster.client.nouns.workspaces import AsyncWorkspaces, Workspaces
+from muster.client.resources.audit import AsyncAudit, Audit
+from muster.client.resources.budgets import AsyncBudgets, Budgets
+from muster.client.resources.bulk import AsyncBulk, Bulk
+from muster.client.resources.checkpoints import AsyncCheckpoints, Checkpoints
+from muster.client.resources.cluster import AsyncCluster, Cluster
+from muster.client.resources.experiments import AsyncExperiments, Experiments
+from muster.client.resources.exports import AsyncExports, Exports
+from muster.client.resources.groups import AsyncGroups, Groups
+from muster.client.resources.machines import AsyncMachines, Machines
+from muster.client.resources.media import AsyncMedia, Media
+from muster.client.resources.models import AsyncModels, Models
+from muster.client.resources.operations import AsyncOperations, Operations
+from muster.client.resources.policies import AsyncPolicies, Policies
+from muster.client.resources.quotas import AsyncQuotas, Quotas
+from muster.client.resources.roles import AsyncRoles, Roles
+from muster.client.resources.sessions import AsyncSessions, Sessions
+from muster.client.resources.templates import AsyncTemplates, Templates
+from muster.client.resources.tenants import AsyncTenants, Tenants
+from muster.client.resources.trials import AsyncTrials, Trials
+from muster.client.resources.users import AsyncUsers, Users
+from muster.client.resources.views import AsyncViews, Views
+from muster.client.resources.webhooks import AsyncWebhooks, Webhooks
+from muster.client.resources.workspaces import AsyncWorkspaces, Workspaces
 
 
-class Nouns:
-    """Each noun under its name.
+class Resources:
+    """The resources of a client.
 
     Attributes:
         experiments: Experiments: create, follow, steer and list them. A reference is a number or an id.
@@ -88,30 +88,30 @@ class Nouns:
         self.sessions = Sessions(transport)
 
 
-class AsyncNouns:
-    """`Nouns`, awaited."""
+class AsyncResources:
+    """`Resources`, awaited."""
 
-    def __init__(self, nouns: Nouns, pool: ThreadPoolExecutor) -> None:
-        self.experiments = AsyncExperiments(nouns.experiments, pool)
-        self.bulk = AsyncBulk(nouns.bulk, pool)
-        self.trials = AsyncTrials(nouns.trials, pool)
-        self.exports = AsyncExports(nouns.exports, pool)
-        self.media = AsyncMedia(nouns.media, pool)
-        self.checkpoints = AsyncCheckpoints(nouns.checkpoints, pool)
-        self.models = AsyncModels(nouns.models, pool)
-        self.cluster = AsyncCluster(nouns.cluster, pool)
-        self.machines = AsyncMachines(nouns.machines, pool)
-        self.templates = AsyncTemplates(nouns.templates, pool)
-        self.policies = AsyncPolicies(nouns.policies, pool)
-        self.operations = AsyncOperations(nouns.operations, pool)
-        self.quotas = AsyncQuotas(nouns.quotas, pool)
-        self.budgets = AsyncBudgets(nouns.budgets, pool)
-        self.users = AsyncUsers(nouns.users, pool)
-        self.groups = AsyncGroups(nouns.groups, pool)
-        self.roles = AsyncRoles(nouns.roles, pool)
-        self.tenants = AsyncTenants(nouns.tenants, pool)
-        self.workspaces = AsyncWorkspaces(nouns.workspaces, pool)
-        self.audit = AsyncAudit(nouns.audit, pool)
-        self.views = AsyncViews(nouns.views, pool)
-        self.webhooks = AsyncWebhooks(nouns.webhooks, pool)
-        self.sessions = AsyncSessions(nouns.sessions, pool)
+    def __init__(self, resources: Resources, pool: ThreadPoolExecutor) -> None:
+        self.experiments = AsyncExperiments(resources.experiments, pool)
+        self.bulk = AsyncBulk(resources.bulk, pool)
+        self.trials = AsyncTrials(resources.trials, pool)
+        self.exports = AsyncExports(resources.exports, pool)
+        self.media = AsyncMedia(resources.media, pool)
+        self.checkpoints = AsyncCheckpoints(resources.checkpoints, pool)
+        self.models = AsyncModels(resources.models, pool)
+        self.cluster = AsyncCluster(resources.cluster, pool)
+        self.machines = AsyncMachines(resources.machines, pool)
+        self.templates = AsyncTemplates(resources.templates, pool)
+        self.policies = AsyncPolicies(resources.policies, pool)
+        self.operations = AsyncOperations(resources.operations, pool)
+        self.quotas = AsyncQuotas(resources.quotas, pool)
+        self.budgets = AsyncBudgets(resources.budgets, pool)
+        self.users = AsyncUsers(resources.users, pool)
+        self.groups = AsyncGroups(resources.groups, pool)
+        self.roles = AsyncRoles(resources.roles, pool)
+        self.tenants = AsyncTenants(resources.tenants, pool)
+        self.workspaces = AsyncWorkspaces(resources.workspaces, pool)
+        self.audit = AsyncAudit(resources.audit, pool)
+        self.views = AsyncViews(resources.views, pool)
+        self.webhooks = AsyncWebhooks(resources.webhooks, pool)
+        self.sessions = AsyncSessions(resources.sessions, pool)

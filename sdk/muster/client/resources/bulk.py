@@ -1,14 +1,14 @@
 """Experiments by the dozen: named, or chosen by a filter after a look at what it meets.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.bulk`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.bulk` has the other methods.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited
+from muster.client.awaited import AsyncAPIResource, awaited
 from muster.client.handwritten.bulk import HandwrittenBulk
-from muster.client.http.fields import body_of, query_of, texts
+from muster.client.http.fields import json_body, query_params, texts
 from muster.client.http.transport import Reference
 
 
@@ -26,7 +26,7 @@ class Bulk(HandwrittenBulk):
         return self._transport.post(
             models.LabelledExperiments,
             "/v1/bulk/experiments/labels",
-            body_of(experiments=texts(experiments), add=add, remove=remove),
+            json_body(experiments=texts(experiments), add=add, remove=remove),
         ).items
 
     def preview(self, filter: str, *, archived: bool = False) -> models.ExperimentSelection:
@@ -39,7 +39,7 @@ class Bulk(HandwrittenBulk):
             archived: True looks at the archived ones instead.
         """
         return self._transport.get(
-            models.ExperimentSelection, "/v1/bulk/experiments", query_of(filter=filter, archived=archived)
+            models.ExperimentSelection, "/v1/bulk/experiments", query_params(filter=filter, archived=archived)
         )
 
     def act(
@@ -54,11 +54,11 @@ class Bulk(HandwrittenBulk):
         return self._transport.post(
             models.BulkOutcome,
             "/v1/bulk/experiments",
-            body_of(action=action, experiments=texts(experiments), selection=selection),
+            json_body(action=action, experiments=texts(experiments), selection=selection),
         )
 
 
-class AsyncBulk(AsyncNoun[Bulk]):
+class AsyncBulk(AsyncAPIResource[Bulk]):
     """`Bulk`, awaited."""
 
     act_on = awaited(Bulk.act_on)

@@ -1,17 +1,17 @@
 """One's own operations of the last day that took longer than their request waited.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import query_of
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Operations(Noun):
+class Operations(APIResource):
     """One's own operations of the last day that took longer than their request waited."""
 
     def list(self, *, filter: str = "", sort: str = "") -> Items[models.LongOperation]:
@@ -22,7 +22,10 @@ class Operations(Noun):
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
         return pages(
-            self._transport, models.LongOperationPage, "/v1/operations", query_of(filter=filter, sort=sort)
+            self._transport,
+            models.LongOperationPage,
+            "/v1/operations",
+            query_params(filter=filter, sort=sort),
         )
 
     def get(self, operation: Reference) -> models.LongOperation:
@@ -30,7 +33,7 @@ class Operations(Noun):
         return self._transport.get(models.LongOperation, f"/v1/operations/{segment(operation)}")
 
 
-class AsyncOperations(AsyncNoun[Operations]):
+class AsyncOperations(AsyncAPIResource[Operations]):
     """`Operations`, awaited."""
 
     list = listed(Operations.list)

@@ -1,18 +1,18 @@
 """Parts of configs under a name, over which a config is laid.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import body_of, query_of, text
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 from muster.client.models import JsonObject
-from muster.client.noun import Noun
 
 
-class Templates(Noun):
+class Templates(APIResource):
     """Parts of configs under a name, over which a config is laid."""
 
     def create(
@@ -26,7 +26,7 @@ class Templates(Noun):
         return self._transport.post(
             models.Template,
             "/v1/templates",
-            body_of(name=name, config=config, workspace=text(workspace), description=description),
+            json_body(name=name, config=config, workspace=text(workspace), description=description),
         )
 
     def list(self, *, filter: str = "", sort: str = "") -> Items[models.Template]:
@@ -37,7 +37,7 @@ class Templates(Noun):
             sort: Up to four of these fields separated by commas, the greatest first behind `-`.
         """
         return pages(
-            self._transport, models.TemplatePage, "/v1/templates", query_of(filter=filter, sort=sort)
+            self._transport, models.TemplatePage, "/v1/templates", query_params(filter=filter, sort=sort)
         )
 
     def get(self, template: Reference) -> models.Template:
@@ -51,7 +51,7 @@ class Templates(Noun):
         return self._transport.patch(
             models.Template,
             f"/v1/templates/{segment(template)}",
-            body_of(config=config, description=description),
+            json_body(config=config, description=description),
         )
 
     def delete(self, template: Reference) -> None:
@@ -59,7 +59,7 @@ class Templates(Noun):
         self._transport.delete(models.Done, f"/v1/templates/{segment(template)}")
 
 
-class AsyncTemplates(AsyncNoun[Templates]):
+class AsyncTemplates(AsyncAPIResource[Templates]):
     """`Templates`, awaited."""
 
     create = awaited(Templates.create)

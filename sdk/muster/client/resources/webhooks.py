@@ -1,19 +1,19 @@
 """Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import body_of, query_of
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
-from muster.client.noun import Noun
 
 
-class Webhooks(Noun):
+class Webhooks(APIResource):
     """Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event."""
 
     def create(
@@ -35,7 +35,7 @@ class Webhooks(Noun):
         return self._transport.post(
             models.CreatedWebhook,
             "/v1/webhooks",
-            body_of(
+            json_body(
                 name=name,
                 url=url,
                 form=form,
@@ -60,7 +60,7 @@ class Webhooks(Noun):
             self._transport,
             models.WebhookPage,
             "/v1/webhooks",
-            query_of(workspace=workspace, filter=filter, sort=sort),
+            query_params(workspace=workspace, filter=filter, sort=sort),
         )
 
     def get(self, webhook: Reference) -> models.Webhook:
@@ -89,7 +89,7 @@ class Webhooks(Noun):
         return self._transport.patch(
             models.Webhook,
             f"/v1/webhooks/{segment(webhook)}",
-            body_of(
+            json_body(
                 name=name,
                 url=url,
                 form=form,
@@ -109,7 +109,7 @@ class Webhooks(Noun):
         return self._transport.post(
             models.CreatedWebhook,
             f"/v1/webhooks/{segment(webhook)}/secret/rotate",
-            body_of(overlap_s=overlap_s),
+            json_body(overlap_s=overlap_s),
         )
 
     def test(self, webhook: Reference) -> models.WebhookDelivery:
@@ -131,7 +131,7 @@ class Webhooks(Noun):
             self._transport,
             models.WebhookDeliveryPage,
             f"/v1/webhooks/{segment(webhook)}/deliveries",
-            query_of(state=state, filter=filter, sort=sort),
+            query_params(state=state, filter=filter, sort=sort),
         )
 
     def replay(self, webhook: Reference, delivery: Reference) -> models.WebhookDelivery:
@@ -147,7 +147,7 @@ class Webhooks(Noun):
         )
 
 
-class AsyncWebhooks(AsyncNoun[Webhooks]):
+class AsyncWebhooks(AsyncAPIResource[Webhooks]):
     """`Webhooks`, awaited."""
 
     create = awaited(Webhooks.create)

@@ -1,14 +1,14 @@
 """Images, tables, texts and histograms of trials, and the event files that their scripts wrote for TensorBoard.
 
-Generated from the gateway's table of operations by `make gen`: change that, or `muster.client.handwritten.media`, which has what is more than a call.
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.media` has the other methods.
 """
 
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.media import HandwrittenMedia
-from muster.client.http.fields import query_of
+from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 
@@ -37,7 +37,7 @@ class Media(HandwrittenMedia):
             self._transport,
             models.MediaPage,
             f"/v1/trials/{segment(trial)}/media",
-            query_of(
+            query_params(
                 kind=kinds, group=group, name=names, first_step=first_step, last_step=last_step, after=after
             ),
         )
@@ -47,7 +47,7 @@ class Media(HandwrittenMedia):
         return pages(self._transport, models.MediaNamePage, f"/v1/trials/{segment(trial)}/media/names")
 
 
-class AsyncMedia(AsyncNoun[Media]):
+class AsyncMedia(AsyncAPIResource[Media]):
     """`Media`, awaited."""
 
     read = streamed(Media.read)

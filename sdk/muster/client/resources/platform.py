@@ -1,20 +1,20 @@
 """The platform itself: who calls, whether it works, and the logs of many trials.
 
-Generated from the gateway's table of operations by `make gen`: change that.
+Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncNoun, awaited, listed
-from muster.client.http.fields import query_of, texts
+from muster.client.api_resource import APIResource
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.http.fields import query_params, texts
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference
-from muster.client.noun import Noun
 
 
-class Platform(Noun):
+class Platform(APIResource):
     """The platform itself: who calls, whether it works, and the logs of many trials."""
 
     def search_logs(
@@ -43,7 +43,7 @@ class Platform(Noun):
             self._transport,
             models.LogPage,
             "/v1/logs",
-            query_of(
+            query_params(
                 rank=rank,
                 contains=contains,
                 stream=stream,
@@ -69,7 +69,7 @@ class Platform(Noun):
         return self._transport.get(models.Health, "/v1/health")
 
 
-class AsyncPlatform(AsyncNoun[Platform]):
+class AsyncPlatform(AsyncAPIResource[Platform]):
     """`Platform`, awaited."""
 
     search_logs = listed(Platform.search_logs)
