@@ -62,7 +62,9 @@ def listed(
     """Return a call whose items are fetched while they are walked through; the call itself fetches nothing."""
 
     @functools.wraps(call)
-    def answer(self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[ItemT]:
+    def answer(
+        self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncItems[ItemT]:
         return AsyncItems(call(self._resource, *args, **kwargs), self._pool)
 
     return answer
@@ -74,7 +76,9 @@ def streamed(
     """Return a call that yields what comes, each awaited."""
 
     @functools.wraps(call)
-    def answer(self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+    def answer(
+        self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[R]:
         return _walk(lambda: call(self._resource, *args, **kwargs), self._pool)
 
     return answer
