@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from muster.client.asynchronous import AsyncClient
-from muster.client.awaited import AsyncItems, AsyncAPIResource
+from muster.client.awaited import AsyncAPIResource, AsyncItems
 from muster.client.client import Client
 from muster.client.http.transport import Transport
 from muster.client.settings import Address
