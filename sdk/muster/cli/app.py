@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from muster.cli import audit, deleting, health, importing, tensorboard, views
-from muster.cli.access import sign_in, tenants, users
+from muster.cli.access import sign_in, users
 from muster.cli.base.failure import explain, explain_crash
 from muster.cli.base.frame import Command, verb
 from muster.cli.base.plugins import PLUGINS, Plugin, plugins
@@ -15,7 +15,7 @@ from muster.cli.checkpoints import commands as checkpoints
 from muster.cli.cluster import cost, machines, pools, queue, reservations, usage, workers
 from muster.cli.experiments import commands as experiments, plan, replay
 from muster.cli.models import commands as models
-from muster.cli.policies import budgets, commands as policies, quotas, retention
+from muster.cli.policies import budgets, commands as policies, quotas
 from muster.cli.table import NOUNS
 from muster.cli.tracing import trace
 from muster.cli.trials import commands as trials, exports, search, tables
@@ -24,7 +24,7 @@ from muster.errors import MusterError
 
 COMMAND_MODULES = (
     audit, budgets, checkpoints, deleting, experiments, importing, machines, models, policies, pools, quotas, reservations,
-    retention, sign_in, tenants, trials, users, views, webhooks, workers,
+    sign_in, trials, users, views, webhooks, workers,
 )  # fmt: skip
 """Modules that add commands to the nouns of the table when they are imported."""
 SHORTHANDS = {
@@ -109,7 +109,7 @@ verb(experiments.app, "export")(exports.metrics)
 verb(experiments.app, "replay")(replay.replay)
 verb(trials.app, "export")(exports.trials)
 deleting.add_experiment_delete(experiments.app)
-deleting.add_tenant_delete(tenants.tenants)
+deleting.add_tenant_delete(NOUNS["tenant"].app)
 for name, noun in NOUNS.items():
     app.add_typer(noun.in_order(), name=name)
 app.add_typer(queue.app, name="queue")

@@ -13,8 +13,10 @@ from muster.cli.access.render import (
     membership_message,
     permissions_message,
     place_of,
+    print_secret,
     revoke_message,
     role_facts,
+    state_message,
     state_of,
 )
 from muster.cli.base.declarative import REQUIRED, ActionCommand, ListCommand, Noun, Parameters, ShowCommand
@@ -42,11 +44,21 @@ from muster.cli.cluster.render import cancellation_message, offers_table, utc_mi
 from muster.cli.experiments.render import trial_count
 from muster.cli.models.render import aliases_of
 from muster.cli.operations.render import operation_facts
-from muster.cli.policies.render import part_spent, print_config, storage_quota, whose
+from muster.cli.policies.render import (
+    days,
+    part_spent,
+    policy_cleared,
+    print_config,
+    rule_message,
+    rule_scope,
+    storage_quota,
+    whose,
+)
 from muster.cli.trials.explaining import show as show_explanation
 from muster.cli.trials.render import show_phases
 from muster.cli.webhooks.render import delivery_result, state_of as webhook_state, webhook_facts
 
+DAY_S = 86_400
 ORDERED: Parameters = {"filter": Filter, "sort": Sort}
 
 # fmt: off
@@ -84,6 +96,21 @@ TrialLatest = Annotated[int | None, typer.Option("--trial-latest", min=0, help="
 Label = Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")]
 Archived = Annotated[bool, typer.Option("--archived", help="The archived ones instead.")]
 Most = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
+TokenDays = Annotated[int, typer.Option("--days", min=1, max=366, callback=lambda days: days * DAY_S, help="So long the token counts.")]
+AdminDays = Annotated[int, typer.Option("--days", min=1, max=7, callback=lambda days: days * DAY_S, help="So long the token counts.")]
+Minutes = Annotated[int, typer.Option("--minutes", min=1, max=1440, callback=lambda minutes: minutes * 60, help="So long it is good.")]
+Overlap = Annotated[int, typer.Option("--overlap", min=0, max=168, callback=lambda hours: hours * 3600, help="So many hours the old secret signs too.")]
+Service = Annotated[bool, typer.Option("--service", callback=lambda service: "service_account" if service else "person", help="A program, and no person.")]
+DisplayName = Annotated[str, typer.Option("--display-name", help="What people call it.")]
+TokenName = Annotated[str, typer.Option("--name", help="What the token is for.")]
+Scope = Annotated[list[str] | None, typer.Option("--scope", help="Only this permission of the user's. Repeatable; by default all.")]
+TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="Its name.")]
+JoinedPool = Annotated[str, typer.Option("--pool", "-p", help="The pool that the machine joins.")]
+JoinedWorker = Annotated[str | None, typer.Option("--worker", help="For this machine alone, by the name that it will have.")]
+ForWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the whole tenant.")]
+DetailDays = Annotated[int | None, typer.Option("--detail-days", min=1, help="So long all points; then a sixteenth that keeps the shape.")]
+MetricDays = Annotated[int | None, typer.Option("--metric-days", min=1, help="So long any points; summaries stay.")]
+LogDays = Annotated[int | None, typer.Option("--log-days", min=1, help="So long the lines of logs.")]
 
 EXPLAIN = ShowCommand(name="explain", method="trials.explain", help="Tell why a trial waits, who holds what it waits for, and what would let it start; or that it runs.",
     parameters={"trial": TrialName}, render=show_explanation)
@@ -146,6 +173,8 @@ NOUNS = {
             message="{name}@{alias} names nothing any more")),
     "worker": Noun("Look at the workers, drain them, and let machines join.",
         "list token drain undrain disable-slot enable-slot",
+        ShowCommand(name="token", method="cluster.join_token", help="Print a one-time token with which a machine joins: `muster worker join --url … --token …` there.",
+            parameters={"pool": (JoinedPool, "default"), "worker": JoinedWorker, "ttl_s": (Minutes, 60)}, render=lambda found: print(found.token)),
         ActionCommand(name="disable-slot", method="cluster.disable_slot", help="Give one slot of a worker no more work, for a fault of one GPU.", parameters={"worker": WorkerName, "slot": Slot},
             message="slot {slot} of worker [bold]{id}[/] takes no more work; what runs there ends by itself. `muster worker enable-slot {id} {slot}` takes it back"),
         ActionCommand(name="enable-slot", method="cluster.enable_slot", help="Give a slot work again.", parameters={"worker": WorkerName, "slot": Slot},
@@ -177,7 +206,9 @@ NOUNS = {
         ListCommand(method="policies.list", help="List what configs are held to: the tenant's policy, and those of its workspaces.",
             columns={"for": lambda one: whose(one.workspace), ">max_slots": "max_slots", ">priority_limit": "priority_limit",
                 "sets": lambda one: ", ".join(one.invariant_config), "by": "by"},
-            empty="no policies: configs are taken as they are")),
+            empty="no policies: configs are taken as they are"),
+        ActionCommand(name="clear", method="policies.set", help="Take the policy of a workspace, or of the whole tenant, away.", parameters={"workspace": ForWorkspace},
+            message=policy_cleared)),
     "quota": Noun("See and say how much a tenant and its workspaces do at once and store.",
         "list set",
         ListCommand(method="quotas.list", help="List the quotas of your tenant and its workspaces; who keeps the site sees every tenant's.",
@@ -197,7 +228,16 @@ NOUNS = {
                 "from (UTC)": lambda one: utc_minute(one.begins_at), "until (UTC)": lambda one: utc_minute(one.ends_at)},
             empty="nothing is booked"),
         ActionCommand(name="delete", method="cluster.delete_reservation", help="Give a booking up; what its holder runs goes on.", parameters={"reservation": ReservationId}, message=cancellation_message)),
-    "retention": Noun("See and say for how long metrics and logs are kept.", "list set"),
+    "retention": Noun("See and say for how long metrics and logs are kept.",
+        "list set",
+        ListCommand(method="cluster.retention", help="List what your tenant and its workspaces say; an experiment's `retention_policy` may say less.",
+            columns={"workspace": rule_scope, ">all points": lambda one: days(one.metric_detail_days), ">points": lambda one: days(one.metric_retention_days),
+                ">log lines": lambda one: days(one.log_retention_days)},
+            empty="nobody says so: as long as the site keeps them"),
+        ActionCommand(name="set", method="cluster.set_retention",
+            help="Say for how long metrics and logs are kept, in place of what was said before; without any days nothing is said any more.",
+            parameters={"workspace": ForWorkspace, "metric_detail_days": DetailDays, "metric_retention_days": MetricDays, "log_retention_days": LogDays},
+            message=rule_message, prints_warnings=True)),
     "operation": Noun("Look at what takes longer than a request waits.",
         "list show",
         ListCommand(method="operations.list", help="List your operations of the last day that took long, newest first.", parameters=ORDERED,
@@ -205,6 +245,15 @@ NOUNS = {
         ShowCommand(method="operations.get", help="Show how far an operation is.", parameters={"operation": OperationId}, render=operation_facts)),
     "user": Noun("People and programs of your tenant, and their tokens.",
         "create list show disable enable token tokens revoke password link identities unlink",
+        ActionCommand(name="create", method="users.create", help="Add a user, which may do nothing until it is given a role.",
+            parameters={"name": UserName, "kind": (Service, False), "display_name": (DisplayName, "")},
+            message="user {name} is there; `muster role grant` gives it something to do"),
+        ActionCommand(name="disable", method="users.edit", help="End all that a user may do, by whatever token.", parameters={"user": UserName}, fixed={"disabled": True},
+            message=state_message),
+        ActionCommand(name="enable", method="users.edit", help="Let a disabled user's tokens count again.", parameters={"user": UserName}, fixed={"disabled": False},
+            message=state_message),
+        ShowCommand(name="token", method="users.create_token", help="Make a token for a user and print its secret, this one time.",
+            parameters={"user": UserName, "name": (TokenName, REQUIRED), "scope": Scope, "ttl_s": (TokenDays, 30)}, render=print_secret),
         ListCommand(method="users.list", help="List the users of your tenant.", parameters={"group": InGroup, **ORDERED},
             columns={"name": "name", "kind": kind_of, "called": "display_name", "groups": lambda one: ", ".join(one.groups), "state": state_of},
             empty="there is no such user"),
@@ -249,6 +298,12 @@ NOUNS = {
     "workspace": Noun("Delete a workspace with all that is in it.", "delete"),
     "tenant": Noun("The tenants of a site, for who keeps it.",
         "create recover list delete",
+        ShowCommand(name="create", method="tenants.create", help="Make a tenant and print the token of its first admin, this one time.",
+            parameters={"name": TenantName, "ttl_s": (TokenDays, 7)}, render=print_secret),
+        ShowCommand(name="recover", method="tenants.recover",
+            help="Let a tenant in again whose admins have lost their access: print a token of its first admin, this one time.\n\n"
+                "Its own list of tokens shows that this was done, and by whom.",
+            parameters={"tenant": TenantName, "ttl_s": (AdminDays, 1)}, render=print_secret),
         ListCommand(method="tenants.list", help="List the tenants of the site.", parameters=ORDERED,
             columns={"name": "name", "since": lambda one: f"{one.created_at:%Y-%m-%d}", "id": "id"}, empty="there is no tenant")),
     "view": Noun("Keep places of the dashboard under names of your own.",
@@ -263,6 +318,8 @@ NOUNS = {
         ShowCommand(method="webhooks.get", help="Show a webhook.", parameters={"webhook": WebhookName}, render=webhook_facts),
         ActionCommand(name="delete", method="webhooks.delete", help="Take a webhook away, with all that was to be sent to it.", parameters={"webhook": WebhookName},
             message="webhook {webhook} is gone"),
+        ShowCommand(name="rotate", method="webhooks.rotate_secret", help="Make a new secret and print it, this one time.",
+            parameters={"webhook": WebhookName, "overlap_s": (Overlap, 24)}, render=print_secret),
         ListCommand(name="deliveries", method="webhooks.deliveries", help="List what was sent to a webhook, or is to be.",
             parameters={"webhook": WebhookName, "state": State, "limit": (Newest, 50), **ORDERED},
             columns={"time": lambda one: f"{one.created_at:%m-%d %H:%M:%S}", "event": "type", "state": lambda one: str(one.state), ">attempts": "attempts",

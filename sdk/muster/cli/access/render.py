@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from muster.client.models import RoleBinding, RoleDefinition, User
+    from muster.client.models import (
+        CreatedTenant,
+        CreatedToken,
+        CreatedWebhook,
+        RoleBinding,
+        RoleDefinition,
+        User,
+    )
 
 
 def place_of(workspace: str | None, project: str | None) -> str:
@@ -51,3 +58,13 @@ def revoke_message(binding: "RoleBinding") -> str:
 
 def _who(binding: "RoleBinding") -> str:
     return binding.user or f"group {binding.group}"
+
+
+def state_message(user: "User") -> str:
+    """Return a sentence about the state of a user."""
+    return f"{user.name} is {state_of(user)}"
+
+
+def print_secret(found: "CreatedToken | CreatedTenant | CreatedWebhook") -> None:
+    """Print the secret of something that was created."""
+    print(found.secret)

@@ -1,6 +1,4 @@
-"""`muster user`: who there is, and tokens with which users act."""
-
-from typing import Annotated
+"""`muster user show` and `muster user password`."""
 
 import typer
 
@@ -11,24 +9,6 @@ from muster.cli.base.output import emit, facts, note
 from muster.cli.table import NOUNS
 
 users = NOUNS["user"].app
-
-Days = Annotated[int, typer.Option("--days", min=1, max=366, help="So long the token counts.")]
-
-
-@verb(users, "create")
-def create_user(
-    name: UserName,
-    service: Annotated[bool, typer.Option("--service", help="A program, and no person.")] = False,
-    display_name: Annotated[str, typer.Option("--display-name", help="What people call it.")] = "",
-) -> None:
-    """Add a user, which may do nothing until it is given a role."""
-    from muster.client import connect
-    from muster.client.models import UserKind
-
-    kind = UserKind.SERVICE_ACCOUNT if service else UserKind.PERSON
-    with connect() as client:
-        found = client.users.create(name, kind=kind, display_name=display_name)
-    emit(found, lambda: note("user {} is there; `muster role grant` gives it something to do", found.name))
 
 
 @verb(users, "show")
@@ -50,36 +30,6 @@ def show_user(user: UserName) -> None:
     emit(found, lambda: facts(known))
 
 
-@verb(users, "disable")
-def disable(user: UserName) -> None:
-    """End all that a user may do, by whatever token."""
-    _set_disabled(user, disabled=True)
-
-
-@verb(users, "enable")
-def enable(user: UserName) -> None:
-    """Let a disabled user's tokens count again."""
-    _set_disabled(user, disabled=False)
-
-
-@verb(users, "token")
-def token(
-    user: UserName,
-    name: Annotated[str, typer.Option("--name", help="What the token is for.")],
-    scope: Annotated[
-        list[str] | None,
-        typer.Option("--scope", help="Only this permission of the user's. Repeatable; by default all."),
-    ] = None,
-    days: Days = 30,
-) -> None:
-    """Make a token for a user and print its secret, this one time."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.users.create_token(user, name, scope=scope or (), ttl_s=days * 86_400)
-    emit(found, lambda: print(found.secret))
-
-
 @verb(users, "password")
 def password(user: UserName) -> None:
     """Give a person a password, which is asked for; that person's sessions end."""
@@ -88,11 +38,3 @@ def password(user: UserName) -> None:
     with connect() as client:
         client.users.set_password(user, typer.prompt("password", hide_input=True, confirmation_prompt=True))
     note("{} has a new password, to be changed with `muster session password`", user)
-
-
-def _set_disabled(user: str, *, disabled: bool) -> None:
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.users.edit(user, disabled=disabled)
-    emit(found, lambda: note("{} is {}", found.name, state_of(found)))

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.models import ArgumentInfo
 
 from muster.cli.base.frame import noun, verb
-from muster.cli.base.output import emit, facts, note, table
+from muster.cli.base.output import emit, facts, note, table, warn
 
 if TYPE_CHECKING:
     from muster.client import Client
@@ -39,6 +39,8 @@ class DeclaredCommand(ABC):
     method: str
     help: str
     parameters: Parameters = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the method that are no parameters of the command."""
 
     def add_to(self, app: typer.Typer) -> None:
         """Add the command to its noun."""
@@ -66,7 +68,7 @@ class DeclaredCommand(ABC):
 
     def _call(self, client: "Client", arguments: Mapping[str, Any]) -> Any:
         resource, _, method = self.method.partition(".")
-        return getattr(getattr(client, resource), method)(**arguments)
+        return getattr(getattr(client, resource), method)(**arguments, **self.fixed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class ListCommand(DeclaredCommand):
         limit = arguments.pop("limit", None)
         with connect() as client:
             found = self._call(client, arguments)
+            found = getattr(found, "items", found)
             if not isinstance(found, list):
                 found = found.all() if limit is None else found.first(limit)
         rows = ([_cell(item, column) for column in self.columns.values()] for item in found)
@@ -119,6 +122,7 @@ class ActionCommand(DeclaredCommand):
     """
 
     message: str | Callable[[Any], str]
+    prints_warnings: bool = False
 
     def run(self, arguments: dict[str, Any]) -> None:
         from muster.client import connect
@@ -127,8 +131,10 @@ class ActionCommand(DeclaredCommand):
             found = self._call(client, arguments)
         if found is None:
             self._print(None, arguments)
-        else:
-            emit(found, lambda: self._print(found, arguments))
+            return
+        if self.prints_warnings:
+            warn(found.warnings)
+        emit(found, lambda: self._print(found, arguments))
 
     def _print(self, found: Any, arguments: Mapping[str, Any]) -> None:
         if not isinstance(self.message, str):

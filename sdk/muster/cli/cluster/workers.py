@@ -63,22 +63,6 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
     emit(found, show)
 
 
-@verb(workers, "token")
-def token(
-    pool: Annotated[str, typer.Option("--pool", "-p", help="The pool that the machine joins.")] = "default",
-    worker: Annotated[
-        str | None, typer.Option("--worker", help="For this machine alone, by the name that it will have.")
-    ] = None,
-    minutes: Annotated[int, typer.Option("--minutes", min=1, max=1440, help="So long it is good.")] = 60,
-) -> None:
-    """Print a one-time token with which a machine joins: `muster worker join --url … --token …` there."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.join_token(pool, worker, ttl_s=minutes * 60)
-    emit(found, lambda: print(found.token))
-
-
 @verb(workers, "drain")
 def drain(
     worker: Worker = None,

@@ -78,16 +78,6 @@ def set_policy(config: Config, workspace: OfWorkspace = None) -> None:
     emit(found, lambda: _said(found))
 
 
-@verb(policies, "clear")
-def clear(workspace: OfWorkspace = None) -> None:
-    """Take the policy of a workspace, or of the whole tenant, away."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.policies.set(workspace)
-    emit(found, lambda: note("{} has no policy any more", whose(found.workspace)))
-
-
 def _said(found: "ConfigPolicy") -> None:
     name, slots, priority, sets, _ = _cells(found)
     note(

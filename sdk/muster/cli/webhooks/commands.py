@@ -33,13 +33,6 @@ Form = Annotated[
         "--form", parser=word_of("WebhookForm"), metavar="FORM", help="cloudevents, slack or alertmanager."
     ),
 ]
-State = Annotated[
-    str | None,
-    typer.Option(
-        "--state", parser=word_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead."
-    ),
-]
-HOUR_S = 3600
 
 
 @verb(app, "create")
@@ -104,21 +97,6 @@ def edit(
             enabled=enabled,
         )
     emit(found, lambda: facts(webhook_facts(found)))
-
-
-@verb(app, "rotate")
-def rotate(
-    webhook: WebhookName,
-    overlap: Annotated[
-        int, typer.Option("--overlap", min=0, max=168, help="So many hours the old secret signs too.")
-    ] = 24,
-) -> None:
-    """Make a new secret and print it, this one time."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.webhooks.rotate_secret(webhook, overlap_s=overlap * HOUR_S)
-    emit(found, lambda: print(found.secret))
 
 
 @verb(app, "test")
