@@ -151,7 +151,8 @@ class Noun:
         self, help: str, verbs: str, *commands: DeclaredCommand, group: type[TyperGroup] = TyperGroup
     ) -> None:
         self.app = noun(help, group)
-        self._verbs = verbs.split()
+        self.commands = commands
+        self.verbs = tuple(verbs.split())
         for command in commands:
             command.add_to(self.app)
 
@@ -161,7 +162,7 @@ class Noun:
         Raises:
             ValueError: A verb is missing from the noun's `verbs`.
         """
-        self.app.registered_commands.sort(key=lambda command: self._verbs.index(command.name or ""))
+        self.app.registered_commands.sort(key=lambda command: self.verbs.index(command.name or ""))
         return self.app
 
 
