@@ -88,6 +88,7 @@ gen: setup ## write all generated files anew
 	@$(BIN)/python -m shared.messages.asyncapi > docs/asyncapi.yaml
 	@$(BIN)/python -m services.gateway.generate
 	@$(BIN)/python sdk/generate_client_models.py
+	@$(BIN)/python sdk/generate_client.py
 	@$(BIN)/python sdk/generate_config_reference.py
 	@$(BIN)/python sdk/generate_determined_page.py
 

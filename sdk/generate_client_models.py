@@ -5,10 +5,9 @@ because the client builds them itself and the gateway checks them. Run by `make 
 """
 
 import ast
-import subprocess
 import sys
 
-from generated import ROOT, main_of
+from generated import ROOT, formatted, main_of
 
 SOURCE = ROOT / "services/gateway"
 TARGET = ROOT / "sdk/muster/client/models.py"
@@ -46,7 +45,7 @@ def generate() -> str:
                     " exclude_if=is_none,", ""
                 )
     body = "\n\n\n".join(kept[name] for name in _ordered(kept))
-    return _formatted(f"{HEADER}\n\n{body}\n")
+    return formatted(TARGET, f"{HEADER}\n\n{body}\n")
 
 
 def _is_resource(node: ast.ClassDef, kept: dict[str, str]) -> bool:
@@ -68,14 +67,6 @@ def _ordered(kept: dict[str, str]) -> list[str]:
     for name in kept:
         add(name)
     return done
-
-
-def _formatted(text: str) -> str:
-    """Return `text` without unused imports and in the repository's format."""
-    for command in (["check", "--select", "F401,I001", "--fix", "--quiet"], ["format", "--quiet"]):
-        arguments = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(TARGET), "-"]
-        text = subprocess.run(arguments, input=text, text=True, capture_output=True, check=True).stdout
-    return text
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What a generator wrote: put in its place, or held against what is there."""
 
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -8,10 +10,30 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main_of(target: Path, text: str) -> int:
     """Write `text`, or with `--check` among the arguments only say whether it is what `target` holds. Returns the exit status."""
+    return _main({target: text}, frozenset())
+
+
+def main_of_folder(folder: Path, files: Mapping[Path, str]) -> int:
+    """As `main_of` for all modules of a folder: those that are not among the files go."""
+    return _main(files, frozenset(folder.glob("*.py")) - files.keys())
+
+
+def formatted(target: Path, text: str) -> str:
+    """Return the text of a module without unused imports and in the repository's format."""
+    for command in (["check", "--select", "F401,I001", "--fix", "--quiet"], ["format", "--quiet"]):
+        arguments = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(target), "-"]
+        text = subprocess.run(arguments, input=text, text=True, capture_output=True, check=True).stdout
+    return text
+
+
+def _main(files: Mapping[Path, str], left: frozenset[Path]) -> int:
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if "--check" not in sys.argv[1:]:
-        target.write_text(text)
+        for path in stale:
+            path.write_text(files[path])
+        for path in left:
+            path.unlink()
         return 0
-    if target.exists() and target.read_text() == text:
-        return 0
-    print(f"{target.relative_to(ROOT)} is stale: run `make gen` and commit the result", file=sys.stderr)
-    return 1
+    for path in [*stale, *left]:
+        print(f"{path.relative_to(ROOT)} is stale: run `make gen` and commit the result", file=sys.stderr)
+    return 1 if stale or left else 0

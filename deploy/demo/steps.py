@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.demo.platform import ROOT, Platform
-from muster.cli.output import busy, size
-from muster.cli.watch import watch
+from muster.cli.base.output import busy, size
+from muster.cli.experiments.watch import watch
 from muster.client import Client
 from muster.client.forking import best_point, merge_patch
 from muster.client.models import ExperimentDetail, ModelVersion

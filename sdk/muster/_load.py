@@ -52,7 +52,7 @@ def load(reference: str, *, cache: Path | None = None, client: "Client | None" =
 
 
 def _checkpoint_of(client: "Client", reference: str) -> str:
-    from muster.client.catalogue import split_version
+    from muster.client.handwritten.models import split_version
 
     kind, colon, named = reference.partition(":")
     if reference and not colon:

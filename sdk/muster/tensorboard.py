@@ -12,8 +12,8 @@ from pydantic import JsonValue
 from muster._missing import missing
 from muster.client import models
 from muster.client.client import Client
-from muster.client.media import path_of, write_piece
-from muster.client.transport import Reference
+from muster.client.handwritten.media import path_of, write_piece
+from muster.client.http.transport import Reference
 from muster.client.values import value_of
 
 POINTS = 5_000

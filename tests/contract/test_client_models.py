@@ -1,4 +1,4 @@
-"""The client's models say what the gateway's API types say, and the config's page what the schema says."""
+"""The client's calls and models say what the gateway's operations and API types say, and the config's page what the schema says."""
 
 import subprocess
 import sys
@@ -15,7 +15,13 @@ RESPONSES = sorted({row.response for row in OPERATIONS}, key=lambda model: model
 
 
 @pytest.mark.parametrize(
-    "script", ["generate_client_models.py", "generate_config_reference.py", "generate_determined_page.py"]
+    "script",
+    [
+        "generate_client.py",
+        "generate_client_models.py",
+        "generate_config_reference.py",
+        "generate_determined_page.py",
+    ],
 )
 def test_the_generated_file_is_fresh(script: str) -> None:
     command = [sys.executable, f"sdk/{script}", "--check"]

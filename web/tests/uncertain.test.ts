@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { api, ask } from "@/api/client";
 
-const transport = readFileSync(join(import.meta.dirname, "../../sdk/muster/client/transport.py"), "utf8");
+const transport = readFileSync(join(import.meta.dirname, "../../sdk/muster/client/http/transport.py"), "utf8");
 const harmless = [...(/^CHANGES_NOTHING = ([^)]*)\)/m.exec(transport)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(([, path]) => path ?? "");
 
 afterEach(() => vi.unstubAllGlobals());

@@ -6,45 +6,27 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import (
-    audit,
-    budget,
-    checkpoint,
-    cluster,
-    cost,
-    deleting,
-    experiment,
-    exports,
-    health,
-    importing,
-    machines,
-    model,
-    operation,
-    plan,
-    policy,
-    pool,
-    queue,
-    quota,
-    replay,
-    reservation,
-    retention,
-    role,
-    search,
-    sign_in,
-    tables,
-    tensorboard,
-    trace,
-    trial,
-    usage,
-    user,
-    view,
-    webhook,
-)
-from muster.cli.failure import explain, explain_crash
-from muster.cli.frame import Command, verb
-from muster.cli.plugins import PLUGINS, Plugin, plugins
+from muster.cli import audit, deleting, health, importing, tensorboard, views
+from muster.cli.access import sign_in, users
+from muster.cli.base.failure import explain, explain_crash
+from muster.cli.base.frame import Command, verb
+from muster.cli.base.plugins import PLUGINS, Plugin, plugins
+from muster.cli.checkpoints import commands as checkpoints
+from muster.cli.cluster import cost, machines, pools, queue, reservations, usage, workers
+from muster.cli.experiments import commands as experiments, plan, replay
+from muster.cli.models import commands as models
+from muster.cli.policies import budgets, commands as policies, quotas
+from muster.cli.table import NOUNS
+from muster.cli.tracing import trace
+from muster.cli.trials import commands as trials, exports, search, tables
+from muster.cli.webhooks import commands as webhooks
 from muster.errors import MusterError
 
+COMMAND_MODULES = (
+    audit, budgets, checkpoints, deleting, experiments, importing, machines, models, policies, pools, quotas, reservations,
+    sign_in, trials, users, views, webhooks, workers,
+)  # fmt: skip
+"""Modules that add commands to the nouns of the table when they are imported."""
 SHORTHANDS = {
     "e": "experiment",
     "exp": "experiment",
@@ -122,38 +104,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-verb(experiment.app, "best")(tables.best)
-verb(experiment.app, "export")(exports.metrics)
-verb(trial.app, "export")(exports.trials)
-verb(experiment.app, "replay")(replay.replay)
-deleting.add_experiment_delete(experiment.app)
-deleting.add_tenant_delete(role.tenants)
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(trial.app, name="trial")
-app.add_typer(checkpoint.app, name="checkpoint")
-app.add_typer(model.app, name="model")
-app.add_typer(cluster.workers, name="worker")
-app.add_typer(pool.pools, name="pool")
-app.add_typer(pool.limits, name="limit")
-app.add_typer(machines.instances, name="instance")
-app.add_typer(policy.templates, name="template")
-app.add_typer(policy.policies, name="policy")
-app.add_typer(quota.app, name="quota")
-app.add_typer(budget.app, name="budget")
-app.add_typer(reservation.app, name="reservation")
-app.add_typer(retention.app, name="retention")
+verb(experiments.app, "best")(tables.best)
+verb(experiments.app, "export")(exports.metrics)
+verb(experiments.app, "replay")(replay.replay)
+verb(trials.app, "export")(exports.trials)
+deleting.add_experiment_delete(experiments.app)
+deleting.add_tenant_delete(NOUNS["tenant"].app)
+for name, noun in NOUNS.items():
+    app.add_typer(noun.in_order(), name=name)
 app.add_typer(queue.app, name="queue")
-app.add_typer(operation.app, name="operation")
-app.add_typer(user.users, name="user")
-app.add_typer(user.groups, name="group")
-app.add_typer(audit.app, name="audit")
-app.add_typer(role.app, name="role")
-app.add_typer(deleting.workspaces, name="workspace")
-app.add_typer(role.tenants, name="tenant")
-app.add_typer(view.app, name="view")
-app.add_typer(webhook.app, name="webhook")
-app.add_typer(importing.app, name="import")
-app.add_typer(sign_in.sessions, name="session")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("cost", cls=Command)(cost.cost)

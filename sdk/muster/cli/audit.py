@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.options import Filter, Sort
-from muster.cli.output import emit, note, table
+from muster.cli.base.frame import verb
+from muster.cli.base.options import Filter, OfSite, Sort
+from muster.cli.base.output import emit, note, table
+from muster.cli.table import NOUNS
 
 if TYPE_CHECKING:
     from muster.audit import Anchor
     from muster.client.models import AuditRecord, AuditVerification
 
-app = noun("Who did what, or was refused it: read the audit log, export it and verify it.")
+app = NOUNS["audit"].app
 
-OfSite = Annotated[bool, typer.Option("--site", help="The site's own log, for who keeps it.")]
 Since = Annotated[datetime | None, typer.Option("--since", help="Not before that, in UTC.")]
 Until = Annotated[datetime | None, typer.Option("--until", help="Before that, in UTC.")]
 
@@ -81,16 +81,6 @@ def export(
                 target.write(one.line + "\n")
                 count += 1
     note("{} records written", count)
-
-
-@verb(app, "head")
-def head(site: OfSite = False) -> None:
-    """Show how far the log reaches: keep it where nobody here can change it, for a later `verify --anchor`."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.audit.head(site=site)
-    emit(found, lambda: print(f"{found.sequence}:{found.hash}"))
 
 
 @verb(app, "verify")

@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.options import Number
-from muster.cli.output import emit, note
+from muster.cli.base.frame import verb
+from muster.cli.base.options import Number
+from muster.cli.base.output import emit, note
+from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import Deletion
 
-workspaces = noun("Delete a workspace with all that is in it.")
+workspaces = NOUNS["workspace"].app
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Force = Annotated[

@@ -2,7 +2,7 @@
 
 import sys
 
-from muster.cli.output import emit, note, table
+from muster.cli.base.output import emit, note, table
 
 DEGRADED = 6
 """As for what is not reachable or busy: try again later."""

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.frame import noun, verb
-from muster.cli.output import emit, note, table
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, note, table
+from muster.cli.table import NOUNS
 
 if TYPE_CHECKING:
     from muster.importing import Done, ImportPlan
 
-app = noun("Take over what another platform knows.")
+app = NOUNS["import"].app
 
 
 @verb(app, "determined")

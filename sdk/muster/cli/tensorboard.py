@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.output import note
+from muster.cli.base.output import note
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from pydantic import BaseModel
 
-from muster.client.paging import Items
+from muster.client.http.paging import Items
 
 P = ParamSpec("P")
-NounT_co = TypeVar("NounT_co", covariant=True)
+ResourceT_co = TypeVar("ResourceT_co", covariant=True)
 R = TypeVar("R")
 ItemT = TypeVar("ItemT", bound=BaseModel)
 _END = object()
 
 
-class AsyncNoun(Generic[NounT_co]):
+class AsyncAPIResource(Generic[ResourceT_co]):
     """What the synchronous client has under one name, with its calls in threads of `pool`."""
 
-    def __init__(self, noun: NounT_co, pool: ThreadPoolExecutor) -> None:
-        self._noun = noun
+    def __init__(self, resource: ResourceT_co, pool: ThreadPoolExecutor) -> None:
+        self._resource = resource
         self._pool = pool
 
 
@@ -45,37 +45,41 @@ class AsyncItems(Generic[ItemT]):
 
 
 def awaited(
-    call: Callable[Concatenate[NounT_co, P], R],
-) -> Callable[Concatenate[AsyncNoun[NounT_co], P], Awaitable[R]]:
+    call: Callable[Concatenate[ResourceT_co, P], R],
+) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], Awaitable[R]]:
     """Return a call as a coroutine."""
 
     @functools.wraps(call)
-    async def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await _in_thread(self._pool, lambda: call(self._noun, *args, **kwargs))
+    async def answer(self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await _in_thread(self._pool, lambda: call(self._resource, *args, **kwargs))
 
     return answer
 
 
 def listed(
-    call: Callable[Concatenate[NounT_co, P], Items[ItemT]],
-) -> Callable[Concatenate[AsyncNoun[NounT_co], P], AsyncItems[ItemT]]:
+    call: Callable[Concatenate[ResourceT_co, P], Items[ItemT]],
+) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], AsyncItems[ItemT]]:
     """Return a call whose items are fetched while they are walked through; the call itself fetches nothing."""
 
     @functools.wraps(call)
-    def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[ItemT]:
-        return AsyncItems(call(self._noun, *args, **kwargs), self._pool)
+    def answer(
+        self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncItems[ItemT]:
+        return AsyncItems(call(self._resource, *args, **kwargs), self._pool)
 
     return answer
 
 
 def streamed(
-    call: Callable[Concatenate[NounT_co, P], Iterator[R]],
-) -> Callable[Concatenate[AsyncNoun[NounT_co], P], AsyncIterator[R]]:
+    call: Callable[Concatenate[ResourceT_co, P], Iterator[R]],
+) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], AsyncIterator[R]]:
     """Return a call that yields what comes, each awaited."""
 
     @functools.wraps(call)
-    def answer(self: AsyncNoun[NounT_co], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
-        return _walk(lambda: call(self._noun, *args, **kwargs), self._pool)
+    def answer(
+        self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[R]:
+        return _walk(lambda: call(self._resource, *args, **kwargs), self._pool)
 
     return answer
 

@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pydantic import JsonValue
 
 from muster.client import models
-from muster.client.failures import Patience
+from muster.client.http.failures import Patience
+from muster.client.http.transport import Query, Reference, Transport, segment
 from muster.client.models import JsonObject
-from muster.client.transport import Query, Reference, Transport, segment
 from muster.errors import Conflict, Transient
 
 WAIT_S = 20

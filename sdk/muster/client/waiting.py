@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from muster.client.failures import Patience
+from muster.client.http.failures import Patience
 from muster.client.models import ExperimentDetail
 from muster.errors import Transient
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from muster.cli.views import measured, series_rows
+from muster.cli.trials.render import measured, series_rows
 from muster.client.models import Checkpoint, TrialMetrics
 from muster.client.values import value_of
 from services.gateway.trials.render import render_checkpoint, render_series

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import BaseModel, JsonValue
 
-from muster.client.transport import CHANGES_NOTHING
+from muster.client.http.transport import CHANGES_NOTHING
 from services.gateway.experiments import schema as experiments
 from services.gateway.long_operations.operations import OF_THE_SITE, OUTCOMES
 from services.gateway.model_versions import schema as versions

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from muster.cli.output import out
+from muster.cli.base.output import out
 from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Shell
 
 
@@ -29,7 +29,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         "GET /v1/experiments/31/trials": httpx.Response(200, json={"items": [TRIAL]}),
         f"GET /v1/trials/{ID}": httpx.Response(200, json=TRIAL),
     }
-    monkeypatch.setattr("muster.client.experiments.Experiments.put_code", lambda *_: "a" * 64)
+    monkeypatch.setattr("muster.client.resources.experiments.Experiments.put_code", lambda *_: "a" * 64)
     del known
     return made
 

@@ -10,10 +10,10 @@ import pytest
 
 import muster.client
 from muster.cli import main
-from muster.cli.output import out
+from muster.cli.base.output import out
 from muster.client.client import Client
+from muster.client.http.transport import Transport
 from muster.client.settings import Address
-from muster.client.transport import Transport
 
 ID = "018f0000-0000-7000-8000-000000000001"
 CONFIG = "name: x\nentrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n"

@@ -12,7 +12,7 @@ import pytest
 
 import muster.client
 from muster.cli.app import ORDER, app
-from muster.cli.plugins import KNOWN_HELP
+from muster.cli.base.plugins import KNOWN_HELP
 from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Ended, Shell
 
 PHASES = {"trial": ID, "trial_number": 2, "state": "running", "phases": []}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.cli.plan import show
+from muster.cli.experiments.plan import show
 from muster.client.models import Plan
 
 RANGE = {"low": 1.0, "middle": 2.0, "high": 3.0}

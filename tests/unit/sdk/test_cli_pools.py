@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from muster.cli.pool import seconds_of
+from muster.cli.cluster.pools import seconds_of
 from muster.errors import Rejected
 from tests.unit.sdk.shell import Shell
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from muster.cli import reservation, usage
-from muster.cli.reservation import ahead_of
+from muster.cli.cluster import reservations as reservation, usage
+from muster.cli.cluster.reservations import ahead_of
 from muster.errors import Rejected
 from tests.unit.sdk.shell import Shell
 

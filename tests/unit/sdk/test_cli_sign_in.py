@@ -137,7 +137,7 @@ def test_signing_out_forgets_what_login_kept_and_nothing_else(
     shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from muster.client import Client
-    from muster.client.transport import Transport
+    from muster.client.http.transport import Transport
 
     shell.answers["DELETE /v1/sessions/current"] = httpx.Response(200, json=SESSION)
     file = save("http://platform", "mss_x")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from muster.cli.usage import moment_of
+from muster.cli.cluster.usage import moment_of
 from muster.errors import Rejected
 from tests.unit.sdk.shell import Shell
 

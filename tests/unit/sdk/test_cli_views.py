@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from muster.cli.output import cell, number, size, table
-from muster.cli.spans import load, summed, tree
-from muster.cli.views import flat, print_log_line, sketch, varying
+from muster.cli.base.output import cell, number, size, table
+from muster.cli.tracing.spans import load, summed, tree
+from muster.cli.trials.render import flat, print_log_line, sketch, varying
 from muster.client.forking import merge_patch
 from muster.client.models import LogLine, Trial
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from muster.client.asynchronous import AsyncClient
-from muster.client.awaited import AsyncItems, AsyncNoun
+from muster.client.awaited import AsyncAPIResource, AsyncItems
 from muster.client.client import Client
+from muster.client.http.transport import Transport
 from muster.client.settings import Address
-from muster.client.transport import Transport
 from muster.errors import NotFound
 from tests.unit.sdk.shell import EXPERIMENT, ID, TRIAL
 
@@ -34,7 +34,7 @@ def test_every_noun_has_every_verb_with_its_page() -> None:
     assert "experiments" in nouns and "roles" in nouns
     for name in nouns:
         noun, other = getattr(client, name), getattr(derived, name)
-        assert isinstance(other, AsyncNoun) and verbs(other) == verbs(noun), name
+        assert isinstance(other, AsyncAPIResource) and verbs(other) == verbs(noun), name
         assert all(getattr(other, verb).__doc__ == getattr(noun, verb).__doc__ for verb in verbs(noun))
     assert verbs(derived) == verbs(client) - {"drive_async"}
 

@@ -7,10 +7,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from muster.client import download as module
-from muster.client.download import fetch_into
+from muster.client.files import download as module
+from muster.client.files.download import fetch_into
+from muster.client.files.patterns import fits
 from muster.client.models import Download, FileDownload
-from muster.client.patterns import fits
 from muster.errors import Broken, Rejected
 
 FILES = {"state.pt": b"weights" * 1000, "notes/read.me": b"hello", "empty": b""}

@@ -10,8 +10,8 @@ import pytest
 
 from muster.client.asynchronous import AsyncClient
 from muster.client.client import Client
+from muster.client.http.transport import Transport
 from muster.client.settings import Address
-from muster.client.transport import Transport
 from muster.errors import Broken
 from tests.unit.sdk.shell import EXPERIMENT, ID
 

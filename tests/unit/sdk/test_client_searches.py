@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from muster.client.client import Client
+from muster.client.http.transport import Transport
 from muster.client.settings import Address
-from muster.client.transport import Transport
 from muster.errors import Conflict, Rejected
 from tests.unit.sdk.shell import ID, Shell
 

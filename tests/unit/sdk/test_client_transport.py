@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from muster.client.client import Client
-from muster.client.failures import wait_s
+from muster.client.http.failures import wait_s
+from muster.client.http.transport import Call, Transport, segment
 from muster.client.models import Me, Model
 from muster.client.settings import Address
-from muster.client.transport import Call, Transport, segment
 from muster.errors import Broken, Conflict, NotFound, Rejected, Transient
 
 ADDRESS = Address("http://platform", "secret", "a test")

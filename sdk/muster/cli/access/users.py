@@ -1,0 +1,40 @@
+"""`muster user show` and `muster user password`."""
+
+import typer
+
+from muster.cli.access.render import kind_of, place_of, state_of
+from muster.cli.base.frame import verb
+from muster.cli.base.options import UserName
+from muster.cli.base.output import emit, facts, note
+from muster.cli.table import NOUNS
+
+users = NOUNS["user"].app
+
+
+@verb(users, "show")
+def show_user(user: UserName) -> None:
+    """Show a user with the roles that it was given itself."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.get(user)
+        bindings = client.roles.bindings(user=found.name).all()
+    known: list[tuple[str, object]] = [
+        ("name", found.name),
+        ("kind", kind_of(found)),
+        ("called", found.display_name or None),
+        ("state", state_of(found)),
+        ("groups", ", ".join(found.groups) or None),
+    ]
+    known += [("role", f"{one.role} on {place_of(one.workspace, one.project)}") for one in bindings]
+    emit(found, lambda: facts(known))
+
+
+@verb(users, "password")
+def password(user: UserName) -> None:
+    """Give a person a password, which is asked for; that person's sessions end."""
+    from muster.client import connect
+
+    with connect() as client:
+        client.users.set_password(user, typer.prompt("password", hide_input=True, confirmation_prompt=True))
+    note("{} has a new password, to be changed with `muster session password`", user)

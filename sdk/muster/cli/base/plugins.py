@@ -1,0 +1,81 @@
+"""Commands that other packages bring, by entry points: `muster.commands` at the root, `muster.commands.<noun>` beneath a noun."""
+
+from importlib.metadata import EntryPoint, entry_points
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from muster.cli.base.frame import Command
+from muster.errors import Rejected
+
+PLUGINS = "muster.commands"
+KNOWN_HELP = {
+    "up": "Start the platform on this machine.",
+    "down": "Stop the platform on this machine.",
+    "status": "Show what runs on this machine, and its memory.",
+    "deadletters": "List, show, send again or drop messages that no handler could take.",
+    "prices": "Bring the prices of rented machines into the catalogue.",
+    "keys": "Make the keys that services and workers sign in with.",
+    "database": "Set up, rotate or take over the platform's database on a Postgres server of your own.",
+    "republish": "Have services say again how their entities are, for a consumer that is new.",
+    "simulate": "Try a scheduling policy on a workload, in virtual time.",
+    "join": "Make this machine a worker of the platform.",
+}
+
+
+class Plugin(TyperCommand):
+    """Stands for a command of another package until it is called: `--help` of its group must stay quick."""
+
+    def __init__(self, entry: EntryPoint) -> None:
+        super().__init__(
+            entry.name, help=KNOWN_HELP.get(entry.name, f"From {entry.value.partition(':')[0]}.")
+        )
+        self._entry = entry
+
+    def make_context(self, info_name, args, parent=None, **extra):  # type: ignore[no-untyped-def]
+        """Parse `args` with the real command, and invoke that."""
+        return load_plugin(self._entry).make_context(info_name, args, parent=parent, **extra)
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run the real command, which the context was made by."""
+        return ctx.command.invoke(ctx)
+
+
+class Extended(TyperGroup):
+    """A noun to which other packages may add verbs."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return [*super().list_commands(ctx), *sorted(self._plugins())]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:  # type: ignore[override]
+        plugin = self._plugins().get(cmd_name)
+        return super().get_command(ctx, cmd_name) if plugin is None else Plugin(plugin)  # type: ignore[return-value]
+
+    def _plugins(self) -> dict[str, EntryPoint]:
+        return plugins(f"{PLUGINS}.{self.name}")
+
+
+def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
+    """Return the command that an entry point names: a function or a `typer.Typer`.
+
+    Raises:
+        Rejected: The package that brings it cannot be imported.
+    """
+    try:
+        target = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise Rejected(
+            "command_unavailable",
+            f"`muster {entry.name}` cannot be loaded: {error}",
+            hint="install the platform whole: `make setup` in its repository",
+        ) from error
+    app = target
+    if not isinstance(target, typer.Typer):
+        app = typer.Typer(add_completion=False)
+        app.command(entry.name, cls=Command)(target)
+    return typer.main.get_command(app)  # type: ignore[return-value]
+
+
+def plugins(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by their names."""
+    return {entry.name: entry for entry in entry_points(group=group)}

@@ -1,0 +1,57 @@
+"""Formatting of checkpoints, storage and garbage collection."""
+
+import json
+from typing import TYPE_CHECKING
+
+from muster.cli.base.output import facts, note, number, size, table
+
+if TYPE_CHECKING:
+    from muster.client.models import Checkpoint, Collected, Storage
+
+
+def show_checkpoint(found: "Checkpoint") -> None:
+    """Print a checkpoint with its metadata and its files."""
+    from muster.client.values import metrics_of
+
+    facts(
+        [
+            ("checkpoint", found.id),
+            ("state", found.state),
+            ("reason", found.reason),
+            ("step", found.step),
+            ("run", found.run),
+            ("size", size(found.size_bytes)),
+            ("verified", found.verified_at),
+            ("created", found.created_at),
+            *[(f"  {name}", number(value)) for name, value in metrics_of(found).items()],
+            *[(f"  {name}", json.dumps(value)) for name, value in found.metadata.items()],
+        ]
+    )
+    rows = ((file.path, size(file.size_bytes), file.sha256) for file in found.manifest)
+    table(("file", ">size", "sha256"), rows, "no files")
+
+
+def show_storage(found: "Storage") -> None:
+    """Print the stored bytes and the limits."""
+    most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
+    facts([("stored", size(found.used_bytes)), ("at most", most)])
+    rows = [
+        (one.workspace, size(one.used_bytes), "" if one.maximum_bytes is None else size(one.maximum_bytes))
+        for one in found.workspaces
+    ]
+    if rows:
+        table(("workspace", ">stored", ">at most"), rows, "")
+
+
+def show_collected(found: "Collected") -> None:
+    """Print the collected checkpoints, and why the others are retained."""
+    rows = (
+        (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
+    )
+    table((">step", ">size", "trial", "id"), rows, "nothing goes")
+    if found.count > len(found.checkpoints):
+        note("… and {} smaller ones", found.count - len(found.checkpoints))
+    stays = ", ".join(f"{count} {reason}" for reason, count in sorted(found.kept.items())) or "none"
+    said = "{} checkpoints would go" if found.dry_run else "{} checkpoints go"
+    note(said + " ({}), {} are freed within a day; {} stay: {}", found.count, size(found.size_bytes),
+         size(found.freed_bytes), sum(found.kept.values()), stays)  # fmt: skip

@@ -1,0 +1,129 @@
+"""`muster pool create` and its like, and `muster instance`: rented machines."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from muster.cli.base.frame import verb
+from muster.cli.base.options import Filter, PoolName, Sort
+from muster.cli.base.output import emit, facts, note, number, table
+from muster.cli.cluster.machine_options import FIELDS, defining
+from muster.cli.cluster.pools import Name, pools
+from muster.cli.cluster.render import machine_words, pool_facts
+from muster.cli.table import NOUNS
+from muster.errors import NotFound, Rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muster.client.models import InstanceRecord
+
+_NEEDED = (
+    ("kinds", "--kind", "`muster pool kinds` lists what can be rented"),
+    ("maximum", "--maximum", "say how many machines it may have at most"),
+)
+
+instances = NOUNS["instance"].app
+
+Instance = Annotated[
+    str, typer.Argument(metavar="INSTANCE", help="Its id or its worker, as `muster instance list` shows it.")
+]
+
+
+@verb(pools, "create")
+@defining
+def create_pool(pool: str, given: dict[str, Any]) -> None:
+    """Define a pool of rented machines."""
+    from muster.client import connect
+
+    for name, option, hint in _NEEDED:
+        if name not in given:
+            raise Rejected("invalid_request", f"a pool needs {option}", option, hint)
+    with connect() as client:
+        found = client.machines.create_pool(pool, **given)
+    emit(found, lambda: facts(pool_facts(found)))
+
+
+@verb(pools, "update")
+@defining
+def update_pool(pool: str, given: dict[str, Any]) -> None:
+    """Change what a pool may rent; what is left out stays, and what runs goes on."""
+    from muster.client import connect
+
+    with connect() as client:
+        stays = client.machines.pool(pool).model_dump(mode="json", include=set(FIELDS))
+        found = client.machines.update_pool(pool, **(stays | given))
+    emit(found, lambda: facts(pool_facts(found)))
+
+
+@verb(pools, "delete")
+def delete_pool(pool: Name) -> None:
+    """Have a pool's machines go as their runs end, and then the pool."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.machines.delete_pool(pool)
+    goes = f"goes with the last of its {found.instances} machines" if found.instances else "is gone"
+    emit(found, lambda: note("pool [bold]{}[/] {}", found.name, goes))
+
+
+@verb(instances, "list")
+def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
+    """List the machines, newest first or as they are sorted."""
+    from muster.client import connect
+
+    with connect() as client:
+        every = client.cluster.instances(filter=filter_ or "", sort=sort or "").all()
+    found = [one for one in every if pool in (None, one.pool)]
+    columns = (
+        *("instance", "worker", "pool", "provider", "machine", "state", ">slots", ">an hour", ">cost"),
+        *("launched", "ended", "why"),
+    )
+    rows = (
+        (
+            one.id, one.worker, one.pool, one.driver, machine_words(one), one.state, one.slots,
+            number(one.price_per_hour), f"{one.cost:,.2f}", one.launched_at, one.ended_at, one.reason,
+        )
+        for one in found
+    )  # fmt: skip
+    none = "no such machine" if filter_ else "no machines yet: they come when there is work"
+    emit(found, lambda: table(columns, rows, none))
+
+
+@verb(instances, "drain")
+def drain(instance: Instance) -> None:
+    """Give a machine no more work; its runs end by themselves, and once it is idle it goes as others do."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.drain(_worker_of(client.cluster.instances().all(), instance))
+    emit(
+        found,
+        lambda: note(
+            "worker [bold]{}[/] takes no more work; `muster worker undrain {}` takes it back",
+            found.id,
+            found.id,
+        ),
+    )
+
+
+@verb(instances, "terminate")
+def terminate(instance: Instance) -> None:
+    """End a machine at once, whatever runs there; its runs go on elsewhere, from their last checkpoint."""
+    from muster.client import connect
+
+    with connect() as client:
+        known = {
+            str(name): str(one.id)
+            for one in client.cluster.instances().all()
+            for name in (one.id, one.worker)
+        }
+        found = client.machines.terminate(known.get(instance, instance))
+    emit(found, lambda: note("machine [bold]{}[/] ({}) is being ended", found.id, found.worker))
+
+
+def _worker_of(found: "Sequence[InstanceRecord]", instance: str) -> str:
+    for one in found:
+        if instance in (str(one.id), one.worker):
+            return one.worker
+    raise NotFound(f"instance {instance}", hint="`muster instance list` shows them")

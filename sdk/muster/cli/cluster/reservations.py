@@ -1,0 +1,81 @@
+"""`muster reservation`: slots booked for a window of time."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster._clock import now_ms
+from muster.cli.base.frame import verb
+from muster.cli.base.output import emit, note, warn
+from muster.cli.cluster.render import slots_booked, utc_minute
+from muster.cli.cluster.usage import moment_of
+from muster.cli.table import NOUNS
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import Reservation
+
+_AHEAD = re.compile(r"(\+?)(\d{1,5})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MOMENT = "now, a time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
+_END = "A time (2026-11-03T08:00, UTC without a zone), or how long after the begin: +90m, +12h, +7d."
+
+app = NOUNS["reservation"].app
+
+Name = Annotated[
+    str, typer.Argument(metavar="RESERVATION", help="Its id, as `muster reservation list` shows it.")
+]
+
+
+@verb(app, "create")
+def create(
+    slots: Annotated[int, typer.Option("--slots", min=1, help="How many.")],
+    until: Annotated[str, typer.Option("--until", help=_END)],
+    begin: Annotated[str, typer.Option("--from", help=f"{_MOMENT} By default now.")] = "+0s",
+    pool: Annotated[str, typer.Option("--pool", help="In which pool.")] = "default",
+    workspace: Annotated[
+        str | None,
+        typer.Option("--workspace", help="For this workspace alone; by default the tenant as a whole."),
+    ] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="By its name; by default your own.")] = None,
+) -> None:
+    """Book slots: in their window they serve their holder alone."""
+    from muster.client import connect
+
+    begins_at = ahead_of(begin, "--from")
+    window = (begins_at, ahead_of(until, "--until", begins_at))
+    with connect() as client:
+        found = client.cluster.create_reservation(pool, slots, *window, workspace=workspace, tenant=tenant)
+    warn(found.warnings)
+    emit(found, lambda: note("{}", _said(found)))
+
+
+def ahead_of(given: str, option: str, since: datetime | None = None) -> datetime:
+    """Return the moment that a person means; so and so far ahead is counted from `since`, or else from now.
+
+    Raises:
+        Rejected: It is none, or lies so and so far back.
+    """
+    hint = _END if since else _MOMENT
+    ahead = _AHEAD.fullmatch(given)
+    if ahead and not ahead[1]:
+        raise Rejected("bad_moment", f"{given!r} lacks its sign: so far ahead is '+{given}'", option, hint)
+    if ahead:
+        since = since or datetime.fromtimestamp(now_ms() / 1000, UTC)
+        return since + timedelta(**{_UNITS[ahead[3]]: int(ahead[2])})
+    moment = moment_of(given, option, hint)
+    assert moment is not None
+    return moment
+
+
+def _said(found: "Reservation") -> str:
+    who = (
+        f"workspace {found.workspace} of tenant {found.tenant}"
+        if found.workspace
+        else f"tenant {found.tenant}"
+    )
+    window = f"from {utc_minute(found.begins_at)} until {utc_minute(found.ends_at)} UTC"
+    serve = "serves" if found.slots == 1 else "serve"
+    return f"{slots_booked(found)} {serve} {who} alone {window} ({found.id})"

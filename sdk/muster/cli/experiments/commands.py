@@ -1,0 +1,208 @@
+"""`muster experiment`: create, look at, steer and fork experiments."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.base.frame import verb
+from muster.cli.base.options import (
+    EXPERIMENT,
+    Follow,
+    Names,
+    Number,
+    Overrides,
+)
+from muster.cli.base.output import bytes_bar, emit, emit_each, facts, note, out, table, warn
+from muster.cli.experiments.acting import act, label as label_many
+from muster.cli.experiments.code import add_code
+from muster.cli.experiments.driving import show_driver
+from muster.cli.experiments.render import experiment_facts, front_columns, front_rows
+from muster.cli.experiments.sources import code_folder, pack_code, read_source
+from muster.cli.experiments.steering import edit
+from muster.cli.policies.commands import TEMPLATE
+from muster.cli.table import NOUNS
+from muster.cli.trials.logs import add_logs
+
+if TYPE_CHECKING:
+    from muster.client.models import ExperimentDetail
+
+FAILED = 1
+
+app = NOUNS["experiment"].app
+
+Wait = Annotated[bool, typer.Option("--wait", "-w", help="Stay until it has ended, showing how it goes.")]
+NewName = Annotated[str | None, typer.Option("--name", help="Replaces the config's name.")]
+Label = Annotated[list[str] | None, typer.Option("--label", help="A label to add. Repeatable.")]
+
+
+@verb(app, "create")
+def create(
+    config: Annotated[Path, typer.Argument(help="The config, YAML or JSON; - reads it from stdin.")],
+    folder: Annotated[
+        Path | None, typer.Argument(help="The model code; by default the config's folder, and needed with -.")
+    ] = None,
+    overrides: Overrides = None,
+    name: NewName = None,
+    label: Label = None,
+    template: Annotated[str | None, TEMPLATE] = None,
+    no_code: Annotated[
+        bool, typer.Option("--no-code", help="Send no code: the entrypoint needs none, such as a program.")
+    ] = False,
+    wait: Wait = False,
+) -> None:
+    """Create an experiment from a config and a folder of code."""
+    from muster.archive import check_entrypoint
+    from muster.client import connect
+    from muster.config.load import load_document, validate_document
+
+    if no_code and folder is not None:
+        raise typer.BadParameter("it excludes a folder of code", param_hint="--no-code")
+    code_at = None if no_code else code_folder(config, folder)
+    text = read_source(config)
+    document = load_document(text, overrides or ())
+    if template is None:  # What it leaves open is checked where the template is known.
+        validate_document(document)
+    archive = pack_code(code_at) if code_at is not None else None
+    check_entrypoint(document.root.get("entrypoint"), archive.files if archive else ())
+    with connect() as client:
+        code = None
+        if archive is not None:
+            with bytes_bar("sending code") as on_bytes:
+                code = client.experiments.put_code(archive, on_bytes)
+        made = client.experiments.create(
+            document.root if overrides else text, code, name=name, labels=label or (), template=template
+        )
+    _made(made, wait)
+
+
+@verb(app, "describe")
+def describe(
+    experiment: Number,
+    config: Annotated[bool, typer.Option("--config-only", help="Only the config, as YAML.")] = False,
+) -> None:
+    """Show one experiment."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.get(experiment)
+    if config:
+        _print_config(found)
+        return
+    emit(found, lambda: facts(experiment_facts(found)))
+
+
+@verb(app, "front")
+def front(experiment: Number) -> None:
+    """Show the trials that none other beats in every metric, of those within the limits."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.get(experiment)
+        trials = client.experiments.front(experiment).all()
+    columns, rows = front_columns(found, trials), front_rows(found, trials)
+    emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
+
+
+add_code(app)
+add_logs(app, EXPERIMENT, "Print what the trials wrote.", lambda client: client.experiments)
+
+
+@verb(app, "metrics")
+def metrics(
+    experiment: Number,
+    name: Names = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+    ] = None,
+    follow: Follow = False,
+) -> None:
+    """Show the metrics of the best trials; with --follow what all trials report, as it comes."""
+    from muster.cli.trials.render import print_value, series_rows
+    from muster.client import connect
+
+    if follow:
+        with connect() as client:
+            values = client.experiments.follow_metrics(experiment, names=name or (), group=group)
+            emit_each(values, print_value, "the experiment has ended, and reported nothing of that name")
+        return
+    with connect() as client:
+        found = client.experiments.metrics(experiment, names=name or (), group=group)
+        numbers = {trial.id: trial.number for trial in client.trials.list(experiment)}
+    columns = (">trial", "group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    rows = (
+        (numbers.get(trial.trial, trial.trial), *row)
+        for trial in found.trials
+        for row in series_rows(trial.series)
+    )
+    emit(found, lambda: table(columns, rows, "no metrics were reported yet"))
+
+
+@verb(app, "wait")
+def wait(
+    experiment: Number,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0, help="Seconds; by default no limit.")
+    ] = None,
+) -> None:
+    """Stay until an experiment has ended, showing how it goes; exit code 1 unless it completed."""
+    from muster.cli.experiments.watch import watch
+    from muster.client import connect
+
+    with connect() as client:
+        ended = watch(client, experiment, timeout)
+    emit(ended, lambda: facts(experiment_facts(ended)))
+    if ended.state != "completed":
+        raise typer.Exit(FAILED)
+
+
+verb(app, "edit")(edit)
+verb(app, "act")(act)
+verb(app, "label")(label_many)
+verb(app, "search")(show_driver)
+
+
+@verb(app, "fork")
+def fork(
+    experiment: Number,
+    overrides: Overrides = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Train the best trial's hyperparameters once, without a search.")
+    ] = False,
+    name: NewName = None,
+    label: Label = None,
+    wait: Wait = False,
+) -> None:
+    """Create an experiment with the same code and a changed config."""
+    from muster.client import connect
+    from muster.client.forking import best_point, merge_patch
+    from muster.config.load import load_document, validate_document
+
+    with connect() as client:
+        source = client.experiments.get(experiment)
+        wanted = best_point(client, source) if best else source.config
+        document = load_document(wanted, overrides or ())
+        validate_document(document)
+        patch = merge_patch(source.config, document.root)
+        made = client.experiments.fork(experiment, patch, name=name, labels=label or ())
+    _made(made, wait)
+
+
+def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
+    warn([*made.warnings, *([made.waiting] if made.waiting else [])])
+    if wait_for_it:
+        note("created experiment [bold]{}[/] ({})", made.number, made.name)
+        wait(str(made.number))
+        return
+    said = "created experiment [bold]{}[/] ({}): watch it with `muster experiment wait {}`"
+    emit(made, lambda: note(said, made.number, made.name, made.number))
+
+
+def _print_config(found: "ExperimentDetail") -> None:
+    if out.json:
+        print(json.dumps(found.config))
+        return
+    import yaml
+
+    print(yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True), end="")

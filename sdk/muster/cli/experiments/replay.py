@@ -1,0 +1,35 @@
+"""`muster experiment replay`: whether a search would decide today as it did."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from muster.cli.base.options import Number
+from muster.cli.base.output import busy, emit, printable
+
+if TYPE_CHECKING:
+    from muster.client.models import Replay
+
+DIFFERS = 1
+
+
+def replay(experiment: Number) -> None:
+    """Decide a search again from its journal, and show the first decision that differs; exit code 1 where one does."""
+    from muster.client import connect
+
+    with connect() as client, busy("deciding again"):
+        found = client.experiments.replay(experiment)
+    emit(found, lambda: _show(found))
+    if found.difference is not None:
+        raise typer.Exit(DIFFERS)
+
+
+def _show(found: "Replay") -> None:
+    if found.difference is not None:
+        print(printable(found.difference.said))
+    elif found.checked == found.decisions:
+        print(f"all {found.decisions} decisions came out the same")
+    else:
+        print(
+            f"the first {found.checked} of {found.decisions} decisions came out the same; time did not suffice for the rest"
+        )

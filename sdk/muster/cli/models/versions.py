@@ -1,0 +1,239 @@
+"""`muster model alias` … `delete`: what becomes of a version. Neighbour: `lineage`, where it comes from."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.base.frame import verb
+from muster.cli.base.options import word_of
+from muster.cli.base.output import emit, facts, note, size, table
+from muster.cli.models.lineage import lineage, short
+from muster.cli.trials.render import flat, measured
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import JsonObject, ModelVersion, StageChange
+
+VersionName = Annotated[
+    str, typer.Argument(metavar="MODEL@VERSION", help="A model and a number, an alias or latest: digits@3.")
+]
+Why = Annotated[str, typer.Option("--reason", help="Kept with the change.")]
+
+
+def add_versions(app: typer.Typer) -> None:
+    """Add the verbs to `muster model`."""
+    for name, does in VERBS.items():
+        verb(app, name)(does)
+
+
+def describe_version(reference: str) -> None:
+    """Show one version: what it is made of, how it came to its stage, and what people wrote about it."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        found = client.models.version(*split_version(reference))
+    emit(found, lambda: facts(_facts(found)))
+
+
+def edit_version(
+    reference: str, comment: str | None, notes: str | None, tags: Sequence[str], remove_tags: Sequence[str]
+) -> None:
+    """Change what is written about one version."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        made = client.models.edit_version(
+            *split_version(reference), comment=comment, notes=notes, add_tags=tags, remove_tags=remove_tags
+        )
+    emit(made, lambda: note("changed version [bold]{}@{}[/]", made.model_name, made.number))
+
+
+def alias(
+    version: VersionName, name: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as champion.")]
+) -> None:
+    """Let an alias name this version, and no other."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    model, number = split_version(version)
+    with connect() as client:
+        made = client.models.set_alias(model, name, number)
+    emit(made, lambda: note("[bold]{}@{}[/] is version {}", made.name, name, made.aliases[name]))
+
+
+def stage(
+    version: VersionName,
+    to: Annotated[str, typer.Argument(metavar="STAGE", parser=word_of("ModelStage"))],
+    reason: Why = "",
+) -> None:
+    """Bring a version to a stage, or ask for the approvals that this takes."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        made = client.models.set_stage(*split_version(version), to, reason)
+    emit(made, lambda: _say_stage(made))
+
+
+def approve(version: VersionName, reason: Why = "") -> None:
+    """Agree to the change of stage that waits."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        made = client.models.approve(*split_version(version), reason)
+    emit(made, lambda: _say_stage(made))
+
+
+def reject(version: VersionName, reason: Why = "") -> None:
+    """End the change of stage that waits; the version stays where it is."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        made = client.models.reject(*split_version(version), reason)
+    emit(made, lambda: _say_stage(made))
+
+
+def compare(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")],
+    base: Annotated[str, typer.Argument(metavar="VERSION")],
+    other: Annotated[str, typer.Argument(metavar="VERSION")],
+) -> None:
+    """Show what differs between two versions."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.models.compare(model, base, other)
+    columns = ("what", "name", f"{model}@{found.base.number}", f"{model}@{found.other.number}")
+    rows = ((one.what, one.name, short(one.base), short(one.other)) for one in found.differences)
+    emit(found, lambda: table(columns, rows, "nothing differs"))
+
+
+def use(
+    version: VersionName,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="inference, evaluation, …")],
+    reference: Annotated[str, typer.Argument(metavar="ID", help="Its own id where it runs.")],
+) -> None:
+    """Record that something used a version; lineage shows it."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        made = client.models.record_use(*split_version(version), kind, reference)
+    emit(
+        made, lambda: note("{} {} is in the lineage of {}@{}", kind, reference, made.model_name, made.number)
+    )
+
+
+def delete(
+    reference: Annotated[
+        str, typer.Argument(metavar="MODEL[@VERSION]", help="A version, or a model with all of them.")
+    ],
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept with it.")],
+) -> None:
+    """Delete a version, or a model with all of its versions; none may be in use."""
+    from muster.client import connect
+    from muster.client.handwritten.models import split_version
+
+    with connect() as client:
+        if "@" in reference:
+            version = client.models.delete_version(*split_version(reference), reason)
+            emit(version, lambda: note("deleted {}@{}", version.model_name, version.number))
+        else:
+            model = client.models.delete(reference, reason)
+            emit(model, lambda: note("deleted {} with its versions; the name is free", model.name))
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "alias": alias,
+    "stage": stage,
+    "approve": approve,
+    "reject": reject,
+    "compare": compare,
+    "lineage": lineage,
+    "use": use,
+    "delete": delete,
+}
+
+
+def read_signature(file: Path | None) -> "JsonObject | None":
+    """Return what a JSON file says a model takes and gives.
+
+    Raises:
+        Rejected: It cannot be read, or is no mapping.
+    """
+    if file is None:
+        return None
+    try:
+        content = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise Rejected("bad_signature", f"the signature cannot be read: {error}", place=str(file)) from error
+    if not isinstance(content, dict):
+        raise Rejected(
+            "bad_signature",
+            "a signature is a mapping of inputs and outputs",
+            place=str(file),
+            hint='write {"inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 64]}], "outputs": […]}',
+        )
+    return content
+
+
+def stage_of(version: "ModelVersion") -> str:
+    """Return a version's stage in a word, with the one that waits."""
+    waiting = version.pending
+    return f"{version.stage} → {waiting.stage}?" if waiting else version.stage
+
+
+def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
+    made_of = found.lineage
+    told = found.signature.model_dump() if found.signature else {}
+    return [
+        ("version", f"{found.model_name}@{found.number}"),
+        ("name", found.name),
+        ("stage", stage_of(found)),
+        *(("", _change(one)) for one in found.stages),
+        ("tags", ", ".join(found.tags)),
+        ("comment", found.comment),
+        ("notes", found.notes),
+        ("metadata", json.dumps(found.metadata) if found.metadata else None),
+        *((way, ", ".join(map(_tensor, tensors))) for way, tensors in told.items() if tensors),
+        ("metrics", measured(made_of)),
+        ("hparams", ", ".join(f"{name} {short(value)}" for name, value in flat(made_of.hyperparameters))),
+        ("data", ", ".join("@".join(filter(None, (one.name, one.version))) for one in made_of.datasets)),
+        ("step", made_of.step),
+        ("trial", made_of.trial),
+        ("experiment", made_of.experiment),
+        ("code", made_of.code_sha256),
+        ("checkpoint", f"{found.checkpoint} ({found.files} files, {size(found.size_bytes)})"),
+        ("owner", found.owner),
+        ("created", found.created_at),
+        ("changed by", found.changed_by),
+    ]
+
+
+def _change(one: "StageChange") -> str:
+    """Who brought a version to a stage, who agreed, and why."""
+    agreed = f", {' and '.join(approval.by for approval in one.approvals)} agreed" if one.approvals else ""
+    why = f": {one.reason}" if one.reason else ""
+    return f"{one.stage} on {one.at:%Y-%m-%d}, asked for by {one.by}{agreed}{why}"
+
+
+def _tensor(one: "JsonObject") -> str:
+    return f"{one['name']} {one['dtype']}{one['shape']}"
+
+
+def _say_stage(version: "ModelVersion") -> None:
+    waiting = version.pending
+    if waiting is None:
+        note("{}@{} is in [bold]{}[/]", version.model_name, version.number, version.stage)
+        return
+    said = "{}@{} waits for {} of {} approvals to become {}: somebody else runs `muster model approve {}@{}`"
+    missing = waiting.needed - len(waiting.approvals)
+    named = version.model_name, version.number
+    note(said, *named, missing, waiting.needed, waiting.stage, *named)

@@ -1,0 +1,89 @@
+"""`muster trace`: the way of one experiment through every service, from the trace files of this machine."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.base.options import Number
+from muster.cli.base.output import console, note, out, table
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.cli.tracing.spans import Node
+
+LONG_MS = 100.0
+
+
+def trace(
+    experiment: Number,
+    least_ms: Annotated[
+        float, typer.Option("--min-ms", min=0, help="Leave out branches that are all shorter than this.")
+    ] = 0.0,
+    linked: Annotated[
+        bool, typer.Option("--linked", help="Sum up the later work that links to the trace.")
+    ] = False,
+) -> None:
+    """Print how a request went through the services, as a tree with durations."""
+    from muster.cli.tracing.spans import load, summed, tree
+    from muster.client import connect
+    from muster.client.settings import home
+
+    with connect() as client:
+        found = client.experiments.get(experiment)
+    folder = home()
+    if found.trace_id is None or folder is None or not (folder / "traces").is_dir():
+        raise Rejected(
+            "no_trace",
+            f"no trace of experiment {found.number} is on this machine",
+            hint="run it where the platform runs, or look it up in your OpenTelemetry backend",
+        )
+    own, others = load(folder / "traces", found.trace_id)
+    if not own:
+        raise Rejected(
+            "no_trace",
+            f"the trace files in {folder / 'traces'} no longer hold trace {found.trace_id}",
+            hint="they rotate; new experiments are traced",
+        )
+    roots = tree(own)
+    if out.json:
+        print(json.dumps({"trace_id": found.trace_id, "spans": [node.as_json() for node in roots]}))
+        return
+    _print(found.trace_id, roots, least_ms)
+    if linked:
+        rows = (
+            (one.name, one.service, one.count, f"{one.median_ms:.1f}", f"{one.total_ms:.1f}")
+            for one in summed(others)
+        )
+        table(("later work", "service", ">times", ">median ms", ">total ms"), rows, "nothing links to it")
+    elif others:
+        note("[dim]{} later spans link to this trace: --linked sums them up[/]", len(others))
+
+
+def _print(trace_id: str, roots: "list[Node]", least_ms: float) -> None:
+    from rich.tree import Tree
+
+    start_ns = min(node.start_ns for node in roots)
+    spans, services = sum(node.size for node in roots), {name for node in roots for name in node.services}
+    end_ns = max(node.last_ns for node in roots)
+    view = Tree(
+        f"trace [bold]{trace_id}[/]: {(end_ns - start_ns) / 1e6:.1f} ms, {spans} spans, {len(services)} services",
+        guide_style="dim",
+    )
+
+    def grow(parent: Tree, nodes: "list[Node]") -> None:
+        for node in nodes:
+            if node.longest_ms >= least_ms:
+                grow(parent.add(_label(node, start_ns)), node.children)
+
+    grow(view, roots)
+    console().print(view)
+
+
+def _label(node: "Node", start_ns: int) -> str:
+    from rich.markup import escape
+
+    style = "bold" if node.duration_ms >= LONG_MS else ""
+    label = f"[{style or 'default'}]{escape(node.name)}[/] [cyan]{escape(node.service)}[/] {node.duration_ms:.1f} ms"
+    label += f" [dim]at {(node.start_ns - start_ns) / 1e6:+.1f} ms[/]"
+    return f"{label} [red]{escape(node.error)}[/]" if node.error else label

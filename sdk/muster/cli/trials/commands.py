@@ -1,0 +1,173 @@
+"""`muster trial`: one point of a search, its runs, metrics, logs and checkpoints."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.base.frame import verb
+from muster.cli.base.options import TRIAL, Follow, Names, Number, TrialName, TrialStates
+from muster.cli.base.output import emit, emit_each, facts, note, number, out, slots, table
+from muster.cli.table import NOUNS
+from muster.cli.trials import media, tables
+from muster.cli.trials.logs import add_logs
+
+if TYPE_CHECKING:
+    from muster.client.models import Measured, Run, Trial
+
+LINES_LOOKED_AT = 1000
+"""Warnings stand again at the end of a run's log."""
+WARNINGS_SHOWN = 5
+
+app = NOUNS["trial"].app
+
+
+@verb(app, "list")
+def list_(
+    experiment: Number,
+    best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
+    state: TrialStates = None,
+    filter_: tables.Filter = None,
+    sort: tables.Sort = None,
+    columns: tables.Columns = None,
+) -> None:
+    """List an experiment's trials; with a filter, a sort or columns as a table of any metric and hyperparameter."""
+    from muster.cli.trials.render import trial_columns, trial_row
+    from muster.client import connect
+
+    if filter_ or sort or columns:
+        if state:
+            raise typer.BadParameter(
+                "say state in the filter: 'state in (completed, stopped)'", param_hint="--state"
+            )
+        chosen = tables.names_in(columns)
+        with connect() as client:
+            wanted = client.trials.table(
+                experiment, filter=filter_ or "", sort=sort or ("best" if best else ""), columns=chosen
+            ).all()
+        tables.show(wanted, "no trial meets the filter" if filter_ else "no trials yet")
+        return
+    with connect() as client:
+        found = client.trials.list(experiment, states=state or (), best_first=best).all()
+    rows = (trial_row(one, found) for one in found)
+    emit(found, lambda: table(trial_columns(found), rows, "no trials yet"))
+
+
+app.add_typer(media.app, name="media")
+verb(app, "columns")(tables.columns)
+verb(app, "compare")(tables.compare)
+
+
+@verb(app, "describe")
+def describe(trial: TrialName) -> None:
+    """Show one trial and the attempts to train it."""
+    from muster.cli.trials.timeline import say_waiting
+    from muster.client import connect
+
+    with connect() as client:
+        found, runs = client.trials.get(trial), client.trials.runs(trial).all()
+        said = client.trials.logs(trial, stream="platform", tail=LINES_LOOKED_AT)
+        warnings = list(dict.fromkeys(line.text for line in said if line.level == "warning"))
+        waiting = None if found.final else client.trials.phases(trial).waiting_uploads
+    if out.json:
+        more = {
+            "runs": [json.loads(run.model_dump_json()) for run in runs],
+            "warnings": warnings,
+            "waiting_uploads": json.loads(waiting.model_dump_json()) if waiting else None,
+        }
+        print(json.dumps(json.loads(found.model_dump_json()) | more))
+        return
+    shown = warnings[-WARNINGS_SHOWN:]
+    uploads = [("uploads", say_waiting(waiting))] if waiting else []
+    facts([*_facts(found), *uploads, *[("warning", text) for text in shown]])
+    if len(shown) < len(warnings):
+        note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)
+    columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
+    table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
+
+
+add_logs(app, TRIAL, "Print what a trial wrote.", lambda client: client.trials)
+
+
+@verb(app, "metrics")
+def metrics(
+    trial: TrialName,
+    name: Names = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+    ] = None,
+    points: Annotated[bool, typer.Option("--points", help="Every point instead of a summary.")] = False,
+    follow: Follow = False,
+) -> None:
+    """Show a trial's metrics."""
+    from muster.cli.trials.render import print_value, series_rows
+    from muster.client import connect
+    from muster.client.values import value_of
+
+    if follow:
+        with connect() as client:
+            values = client.trials.follow_metrics(trial, names=name or (), group=group)
+            emit_each(values, print_value, "the trial has ended, and reported nothing of that name")
+        return
+    with connect() as client:
+        found = client.trials.metrics(trial, names=name or (), group=group)
+    empty = "nothing of that name was reported" if name or group else "no metrics were reported yet"
+    if points and not out.json:
+        rows = (
+            (series.group, series.name, point.step, value_of(point), point.run, point.time)
+            for series in found.series
+            for point in series.points
+        )
+        table(("group", "metric", ">step", ">value", ">run", "time"), rows, empty)
+        return
+    columns = ("group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    emit(found, lambda: table(columns, series_rows(found.series), empty))
+
+
+def _facts(found: "Trial") -> list[tuple[str, object]]:
+    from muster.cli.trials.render import state_of
+
+    return [
+        ("trial", f"{found.experiment_number}.{found.number}"),
+        ("state", state_of(found)),
+        ("reason", found.reason),
+        (
+            "slots",
+            f"{found.min_slots} to {found.slots}"
+            if found.min_slots
+            else slots(found.slots, part=found.slot_part),
+        ),
+        ("copy of", f"{found.experiment_number}.{found.source}" if found.source else None),
+        ("starts from", found.start_checkpoint),
+        ("seed", found.seed),
+        *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
+        ("best", _result(found.best)),
+        ("latest", _result(found.latest)),
+        ("created", found.created_at),
+        ("ended", found.ended_at),
+        ("id", found.id),
+    ]
+
+
+def _result(found: "Measured | None") -> str | None:
+    if found is None:
+        return None
+    return f"{'no number' if found.value is None else number(found.value)} at step {found.step}"
+
+
+def _run_row(run: "Run") -> tuple[object, ...]:
+    on = ", ".join(
+        f"{member.worker} ({slots(member.slots, part=member.slot_part)})" for member in run.members
+    )
+    return (
+        run.number,
+        "running" if run.state == "granted" else run.state,
+        run.outcome,
+        run.reason,
+        run.exit_code,
+        run.charged,
+        ", ".join(run.labels or ()),
+        on,
+        run.granted_at,
+        run.ended_at,
+    )

@@ -1,0 +1,73 @@
+"""How `muster queue explain` reads: what binds a trial, who holds what it waits for, and what would let it start."""
+
+from typing import TYPE_CHECKING
+
+from muster._clock import now_ms
+from muster.cli.base.output import facts, slots, table, when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from muster.client.models import Explanation, Holder
+
+
+def show(found: "Explanation") -> None:
+    """Print an explanation; a table of ways out stands below it where there are any."""
+    facts(
+        [
+            ("state", found.state),
+            ("why", found.message),
+            ("place", found.position),
+            ("starts", _starts(found)),
+            ("held by", _held_by(found)),
+            ("gave back", _given_back(found)),
+            ("code", found.code),
+        ]
+    )
+    if found.ways_out:
+        print()
+        rows = [(one.message, one.command) for one in found.ways_out]
+        table(("what would help", "how"), rows, "")
+
+
+def _starts(found: "Explanation") -> str | None:
+    start = found.expected_start
+    if start is None:
+        return "not known yet" if found.state == "waiting" else None
+    return (
+        f"in about {_until(start.expected)}; 8 times of 10 in {_until(start.earliest)} to {_until(start.latest)}"
+        f"\n(from how long {start.runs} ended runs held their slots; who may arrive meanwhile is not known)"
+    )
+
+
+def _until(moment: "datetime") -> str:
+    seconds = max(0.0, moment.timestamp() - now_ms() / 1000)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} d"
+
+
+def _held_by(found: "Explanation") -> str:
+    named = [_named(one) for one in found.holders]
+    if found.own_runs > len(named):
+        named.append(f"{found.own_runs - len(named)} more of yours ({_slots(found.own_slots)} in all)")
+    if found.other_runs:
+        runs = "1 run" if found.other_runs == 1 else f"{found.other_runs} runs"
+        named.append(f"{runs} of other tenants ({_slots(found.other_slots)})")
+    return "\n".join(named)
+
+
+def _named(one: "Holder") -> str:
+    on_its_way = ", on its way out" if one.leaving else ""
+    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_part)}, began {when(one.since)}{on_its_way})"
+
+
+def _given_back(found: "Explanation") -> str | None:
+    back = found.given_back
+    return f"run {back.run_number} was asked for its slots {back.message}" if back else None
+
+
+def _slots(count: int, part: float | None = None) -> str:
+    return f"{slots(count, part=part)} slot{'s' * (count != 1)}"

@@ -1,0 +1,416 @@
+"""Experiments: create, follow, steer and list them. A reference is a number or an id.
+
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.experiments` has the other methods.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from muster.client import models
+from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.handwritten.experiments import HandwrittenExperiments
+from muster.client.http.fields import json_body, query_params, text, texts
+from muster.client.http.paging import Items, follow, pages
+from muster.client.http.transport import Reference, segment
+from muster.client.models import JsonObject
+
+
+class Experiments(HandwrittenExperiments):
+    """Experiments: create, follow, steer and list them. A reference is a number or an id."""
+
+    def fork(
+        self,
+        experiment: Reference,
+        overrides: JsonObject | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> models.ExperimentDetail:
+        """Creates an experiment with another's code and a changed config.
+
+        Args:
+            overrides: Merged into the config (JSON merge patch, RFC 7396).
+        """
+        return self._transport.post(
+            models.ExperimentDetail,
+            f"/v1/experiments/{segment(experiment)}/fork",
+            json_body(overrides=overrides, name=name, labels=labels),
+        )
+
+    def list(
+        self,
+        *,
+        states: Sequence[str] = (),
+        labels: Sequence[str] = (),
+        name_contains: str | None = None,
+        archived: bool = False,
+        hyperparameters: bool = False,
+        filter: str = "",
+        sort: str = "",
+    ) -> Items[models.Experiment]:
+        """Lists the tenant's experiments, newest first or as they are sorted.
+
+        Args:
+            states: Any of submitted, active, paused, stopping, completed, cancelled, error or rejected.
+            archived: True lists the archived ones instead.
+            hyperparameters: True tells of each the hyperparameters of its best trial.
+            filter: An expression over `number`, `name`, `description`, `workspace`, `project`, `labels`, `owner`,
+                `state`, `progress`, `searcher`, `metric`, `best.value`, `trials.running`, `trials.error`, `priority`,
+                `code_sha256`, `forked_from`, `final`, `created_at`, `started_at`, `ended_at`.
+            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+        """
+        return pages(
+            self._transport,
+            models.ExperimentPage,
+            "/v1/experiments",
+            query_params(
+                state=states,
+                label=labels,
+                name_contains=name_contains,
+                archived=archived,
+                hyperparameters=hyperparameters,
+                filter=filter,
+                sort=sort,
+            ),
+        )
+
+    def get(self, experiment: Reference) -> models.ExperimentDetail:
+        """Shows one experiment with its config."""
+        return self._transport.get(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}")
+
+    def journal(self, experiment: Reference) -> Items[models.JournalEntry]:
+        """Lists the decisions of an experiment's search, oldest first."""
+        return pages(self._transport, models.JournalPage, f"/v1/experiments/{segment(experiment)}/journal")
+
+    def replay(self, experiment: Reference) -> models.Replay:
+        """Decides an experiment's search again from its journal, and tells the first decision that differs."""
+        return self._transport.get(models.Replay, f"/v1/experiments/{segment(experiment)}/replay")
+
+    def pause(self, experiment: Reference) -> models.Experiment:
+        """Pauses an experiment: its trials save and give their slots back."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/pause")
+
+    def resume(self, experiment: Reference) -> models.Experiment:
+        """Resumes a paused experiment."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/resume")
+
+    def cancel(self, experiment: Reference) -> models.Experiment:
+        """Ends an experiment gently: its trials are asked to save and stop."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/cancel")
+
+    def kill(self, experiment: Reference) -> models.Experiment:
+        """Ends an experiment at once."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/kill")
+
+    def edit(
+        self,
+        experiment: Reference,
+        *,
+        priority: int | None = None,
+        weight: float | None = None,
+        max_slots: int | None = None,
+        no_max_slots: bool = False,
+        max_trials: int | None = None,
+        no_max_trials: bool = False,
+        pool: Reference | None = None,
+    ) -> models.ExperimentDetail:
+        """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
+
+        Args:
+            priority: 1 (first) to 99 (last).
+            weight: Above 0; its part under fair share.
+            max_slots: The most that its trials may hold together.
+            no_max_slots: True takes `max_slots` away.
+            max_trials: How many of its trials run at once, however many its search has begun.
+            no_max_trials: True takes `max_trials` away.
+            pool: Where its next runs go; running ones are asked to save and move.
+        """
+        return self._transport.patch(
+            models.ExperimentDetail,
+            f"/v1/experiments/{segment(experiment)}",
+            json_body(
+                priority=priority,
+                weight=weight,
+                max_slots=max_slots,
+                no_max_slots=no_max_slots or None,
+                max_trials=max_trials,
+                no_max_trials=no_max_trials or None,
+                pool=text(pool),
+            ),
+        )
+
+    def edit_search(
+        self,
+        experiment: Reference,
+        *,
+        max_trials: int | None = None,
+        max_concurrent_trials: int | None = None,
+        slot_hours: float | None = None,
+        no_slot_hours: bool = False,
+        cost: float | None = None,
+        no_cost: bool = False,
+        deadline: datetime | None = None,
+        no_deadline: bool = False,
+    ) -> models.ExperimentDetail:
+        """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays.
+
+        Args:
+            max_trials: How many trials it makes in all; not fewer than it has made.
+            max_concurrent_trials: How many are open at once; those that are open stay.
+            slot_hours: New limit of its budget.
+            no_slot_hours: True takes `slot_hours` away.
+            cost: New limit of its budget.
+            no_cost: True takes `cost` away.
+            deadline: When it must have ended.
+            no_deadline: True takes `deadline` away.
+        """
+        return self._transport.patch(
+            models.ExperimentDetail,
+            f"/v1/experiments/{segment(experiment)}/search",
+            json_body(
+                max_trials=max_trials,
+                max_concurrent_trials=max_concurrent_trials,
+                slot_hours=slot_hours,
+                no_slot_hours=no_slot_hours or None,
+                cost=cost,
+                no_cost=no_cost or None,
+                deadline=deadline,
+                no_deadline=no_deadline or None,
+            ),
+        )
+
+    def finish(self, experiment: Reference) -> models.Experiment:
+        """Ends a search early, as completed, with the best so far: its trials are asked to save and stop."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/finish")
+
+    def archive(self, experiment: Reference) -> models.Experiment:
+        """Hides an ended experiment from the usual lists."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/archive")
+
+    def unarchive(self, experiment: Reference) -> models.Experiment:
+        """Shows an archived experiment in the usual lists again."""
+        return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/unarchive")
+
+    def groups(self, by: str, *, archived: bool = False, filter: str = "") -> Items[models.ExperimentGroup]:
+        """Lists the values that the experiments of a filter have in one field, and how many have each.
+
+        Args:
+            by: One of owner, workspace, project, state, searcher, metric or labels.
+            archived: True counts the archived ones instead.
+            filter: An expression over `number`, `name`, `description`, `workspace`, `project`, `labels`, `owner`,
+                `state`, `progress`, `searcher`, `metric`, `best.value`, `trials.running`, `trials.error`, `priority`,
+                `code_sha256`, `forked_from`, `final`, `created_at`, `started_at`, `ended_at`.
+        """
+        return pages(
+            self._transport,
+            models.ExperimentGroupPage,
+            "/v1/experiment-groups",
+            query_params(by=by, archived=archived, filter=filter),
+        )
+
+    def delete(self, experiment: Reference, *, force: bool = False) -> models.Deletion:
+        """Deletes an experiment with all that came of it, everywhere; what trains is ended first.
+
+        Args:
+            force: Also where versions of models are registered of it: they are deleted too.
+        """
+        return self._transport.delete(
+            models.Deletion, f"/v1/experiments/{segment(experiment)}", query_params(force=force)
+        )
+
+    def front(self, experiment: Reference) -> Items[models.FrontTrial]:
+        """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
+        return pages(self._transport, models.FrontPage, f"/v1/experiments/{segment(experiment)}/front")
+
+    def metrics(
+        self,
+        experiment: Reference,
+        *,
+        trials: Sequence[Reference] = (),
+        names: Sequence[str] = (),
+        group: str | None = None,
+        max_points: int = 200,
+        first_step: int | None = None,
+        last_step: int | None = None,
+    ) -> models.ExperimentMetrics:
+        """Shows the metrics of an experiment's trials side by side.
+
+        Args:
+            first_step: Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part
+                sees more of it.
+        """
+        return self._transport.get(
+            models.ExperimentMetrics,
+            f"/v1/experiments/{segment(experiment)}/metrics",
+            query_params(
+                trial=texts(trials),
+                name=names,
+                group=group,
+                max_points=max_points,
+                first_step=first_step,
+                last_step=last_step,
+            ),
+        )
+
+    def follow_metrics(
+        self,
+        experiment: Reference,
+        *,
+        names: Sequence[str] = (),
+        group: str | None = None,
+        after: str | None = None,
+        from_now: bool = False,
+        without_cursors: bool = False,
+    ) -> Iterator[models.ReportedValue]:
+        """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended.
+
+        Args:
+            from_now: Without `after`: only what comes from now on.
+            without_cursors: Each value's `cursor` is empty: it names the place in every trial, and is for who goes on
+                behind it.
+        """
+        return follow(
+            self._transport,
+            models.ReportedValue,
+            f"/v1/experiments/{segment(experiment)}/metrics/follow",
+            query_params(name=names, group=group, from_now=from_now, without_cursors=without_cursors),
+            after,
+        )
+
+    def logs(
+        self,
+        experiment: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        stream: str | None = None,
+        pattern: str | None = None,
+        level: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tail: int | None = None,
+    ) -> Items[models.LogLine]:
+        """Lists lines of the logs of an experiment's trials, trial by trial.
+
+        Args:
+            stream: One of stdout, stderr or platform.
+            pattern: A regular expression as for RE2, found anywhere in the line.
+            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
+            since: Read by their worker then or later.
+            until: Read by their worker before that.
+        """
+        return pages(
+            self._transport,
+            models.LogPage,
+            f"/v1/experiments/{segment(experiment)}/logs",
+            query_params(
+                rank=rank,
+                contains=contains,
+                stream=stream,
+                pattern=pattern,
+                level=level,
+                since=since,
+                until=until,
+                tail=tail,
+            ),
+        )
+
+    def follow_logs(
+        self,
+        experiment: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        stream: str | None = None,
+        pattern: str | None = None,
+        level: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tail: int | None = None,
+        after: str | None = None,
+    ) -> Iterator[models.LogLine]:
+        """Streams the logs of an experiment's trials until the experiment has ended.
+
+        Args:
+            stream: One of stdout, stderr or platform.
+            pattern: A regular expression as for RE2, found anywhere in the line.
+            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
+            since: Read by their worker then or later.
+            until: Read by their worker before that.
+        """
+        return follow(
+            self._transport,
+            models.LogLine,
+            f"/v1/experiments/{segment(experiment)}/logs/follow",
+            query_params(
+                rank=rank,
+                contains=contains,
+                stream=stream,
+                pattern=pattern,
+                level=level,
+                since=since,
+                until=until,
+                tail=tail,
+            ),
+            after,
+        )
+
+    def code(self, experiment: Reference) -> models.ExperimentCode:
+        """Lists the files of an experiment's code with sizes and hashes."""
+        return self._transport.get(models.ExperimentCode, f"/v1/experiments/{segment(experiment)}/code")
+
+    def code_file(self, experiment: Reference, path: str) -> models.CodeFileText:
+        """Shows one text file of an experiment's code."""
+        return self._transport.get(
+            models.CodeFileText, f"/v1/experiments/{segment(experiment)}/code/file", query_params(path=path)
+        )
+
+    def events(
+        self, experiment: Reference | None = None, *, after: str | None = None, kinds: Sequence[str] = ()
+    ) -> Iterator[models.Event]:
+        """Streams every change of the tenant's entities, resumable by the last event's id.
+
+        Args:
+            kinds: None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.
+                Any of experiment, trial, run, checkpoint, model, version, budget, request or labels.
+        """
+        return follow(
+            self._transport,
+            models.Event,
+            "/v1/events",
+            query_params(experiment=text(experiment), kind=kinds),
+            after,
+        )
+
+
+class AsyncExperiments(AsyncAPIResource[Experiments]):
+    """`Experiments`, awaited."""
+
+    put_code = awaited(Experiments.put_code)
+    create = awaited(Experiments.create)
+    plan = awaited(Experiments.plan)
+    wait = awaited(Experiments.wait)
+    fork = awaited(Experiments.fork)
+    list = listed(Experiments.list)
+    get = awaited(Experiments.get)
+    journal = listed(Experiments.journal)
+    replay = awaited(Experiments.replay)
+    pause = awaited(Experiments.pause)
+    resume = awaited(Experiments.resume)
+    cancel = awaited(Experiments.cancel)
+    kill = awaited(Experiments.kill)
+    edit = awaited(Experiments.edit)
+    edit_search = awaited(Experiments.edit_search)
+    finish = awaited(Experiments.finish)
+    archive = awaited(Experiments.archive)
+    unarchive = awaited(Experiments.unarchive)
+    groups = listed(Experiments.groups)
+    delete = awaited(Experiments.delete)
+    front = listed(Experiments.front)
+    metrics = awaited(Experiments.metrics)
+    follow_metrics = streamed(Experiments.follow_metrics)
+    logs = listed(Experiments.logs)
+    follow_logs = streamed(Experiments.follow_logs)
+    code = awaited(Experiments.code)
+    code_file = awaited(Experiments.code_file)
+    events = streamed(Experiments.events)

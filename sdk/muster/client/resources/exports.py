@@ -1,0 +1,20 @@
+"""Metrics in bulk, as Arrow and Parquet.
+
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.exports` has the other methods.
+"""
+
+from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.handwritten.exports import HandwrittenExports
+
+
+class Exports(HandwrittenExports):
+    """Metrics in bulk, as Arrow and Parquet."""
+
+
+class AsyncExports(AsyncAPIResource[Exports]):
+    """`Exports`, awaited."""
+
+    metrics = awaited(Exports.metrics)
+    table = awaited(Exports.table)
+    arrow = streamed(Exports.arrow)
+    table_arrow = streamed(Exports.table_arrow)

@@ -1,0 +1,309 @@
+"""Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`.
+
+Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.models` has the other methods.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from muster.client import models
+from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.handwritten.models import HandwrittenModels
+from muster.client.http.fields import json_body, query_params, text
+from muster.client.http.paging import Items, pages
+from muster.client.http.transport import Reference, segment
+from muster.client.models import JsonObject
+
+
+class Models(HandwrittenModels):
+    """Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`."""
+
+    def create(
+        self,
+        name: str,
+        *,
+        workspace: Reference | None = None,
+        description: str = "",
+        notes: str = "",
+        tags: Sequence[str] = (),
+        metadata: JsonObject | None = None,
+        approvals: Mapping[str, int] | None = None,
+    ) -> models.Model:
+        """Creates a model, to which versions can then be added.
+
+        Args:
+            workspace: None: `Uncategorized`.
+            notes: Markdown.
+            approvals: How many people besides who asks must agree before a version comes to a stage.
+        """
+        return self._transport.post(
+            models.Model,
+            "/v1/models",
+            json_body(
+                name=name,
+                workspace=text(workspace),
+                description=description,
+                notes=notes,
+                tags=tags,
+                metadata=metadata,
+                approvals=approvals,
+            ),
+        )
+
+    def list(
+        self,
+        *,
+        name_contains: str | None = None,
+        workspace: Reference | None = None,
+        tag: str | None = None,
+        filter: str = "",
+        sort: str = "",
+    ) -> Items[models.Model]:
+        """Lists the models by name, or as they are sorted.
+
+        Args:
+            tag: Only those that have it.
+            filter: An expression over `name`, `workspace`, `description`, `tags`, `owner`, `versions`, `created_at`.
+            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+        """
+        return pages(
+            self._transport,
+            models.ModelPage,
+            "/v1/models",
+            query_params(
+                name_contains=name_contains, workspace=text(workspace), tag=tag, filter=filter, sort=sort
+            ),
+        )
+
+    def get(self, model: Reference) -> models.Model:
+        """Shows one model."""
+        return self._transport.get(models.Model, f"/v1/models/{segment(model)}")
+
+    def edit(
+        self,
+        model: Reference,
+        *,
+        description: str | None = None,
+        notes: str | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        metadata: JsonObject | None = None,
+        approvals: Mapping[str, int] | None = None,
+        expected_version: int | None = None,
+    ) -> models.Model:
+        """Changes what is written about a model, its tags, or who must agree to a stage.
+
+        Args:
+            approvals: How many people besides who asks must agree before a version comes to a stage.
+            expected_version: Refuse when it has changed since.
+        """
+        return self._transport.patch(
+            models.Model,
+            f"/v1/models/{segment(model)}",
+            json_body(
+                description=description,
+                notes=notes,
+                add_tags=add_tags or None,
+                remove_tags=remove_tags or None,
+                metadata=metadata,
+                approvals=approvals,
+                expected_version=expected_version,
+            ),
+        )
+
+    def delete(self, model: Reference, reason: str) -> models.Model:
+        """Deletes a model with all its versions, none of which may be in use; its name is free again."""
+        return self._transport.delete(
+            models.Model, f"/v1/models/{segment(model)}", query_params(reason=reason)
+        )
+
+    def set_alias(self, model: Reference, alias: Reference, version: Reference) -> models.Model:
+        """Lets an alias name one version, from now on no other."""
+        return self._transport.put(
+            models.Model,
+            f"/v1/models/{segment(model)}/aliases/{segment(alias)}",
+            json_body(version=text(version)),
+        )
+
+    def delete_alias(self, model: Reference, alias: Reference) -> models.Model:
+        """Takes an alias away; the version that it named stays."""
+        return self._transport.delete(models.Model, f"/v1/models/{segment(model)}/aliases/{segment(alias)}")
+
+    def register(
+        self,
+        model: Reference,
+        checkpoint: Reference,
+        *,
+        name: str = "",
+        comment: str = "",
+        notes: str = "",
+        tags: Sequence[str] = (),
+        metadata: JsonObject | None = None,
+        signature: JsonObject | None = None,
+    ) -> models.ModelVersion:
+        """Makes a saved checkpoint the next version of a model.
+
+        Args:
+            notes: Markdown.
+        """
+        return self._transport.post(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions",
+            json_body(
+                checkpoint=text(checkpoint),
+                name=name,
+                comment=comment,
+                notes=notes,
+                tags=tags,
+                metadata=metadata,
+                signature=signature,
+            ),
+        )
+
+    def versions(self, model: Reference, *, filter: str = "", sort: str = "") -> Items[models.ModelVersion]:
+        """Lists a model's versions, newest first or as they are sorted.
+
+        Args:
+            filter: An expression over `number`, `name`, `comment`, `tags`, `stage`, `checkpoint`, `files`,
+                `size_bytes`, `owner`, `created_at`, `lineage.experiment`, `lineage.trial`, `lineage.step`.
+            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+        """
+        return pages(
+            self._transport,
+            models.ModelVersionPage,
+            f"/v1/models/{segment(model)}/versions",
+            query_params(filter=filter, sort=sort),
+        )
+
+    def version(self, model: Reference, version: Reference = "latest") -> models.ModelVersion:
+        """Shows one version of a model with its lineage."""
+        return self._transport.get(
+            models.ModelVersion, f"/v1/models/{segment(model)}/versions/{segment(version)}"
+        )
+
+    def edit_version(
+        self,
+        model: Reference,
+        version: Reference,
+        *,
+        comment: str | None = None,
+        notes: str | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        expected_version: int | None = None,
+    ) -> models.ModelVersion:
+        """Changes what is written about a version, or its tags; what it is made of cannot be changed.
+
+        Args:
+            expected_version: Refuse when it has changed since.
+        """
+        return self._transport.patch(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}",
+            json_body(
+                comment=comment,
+                notes=notes,
+                add_tags=add_tags or None,
+                remove_tags=remove_tags or None,
+                expected_version=expected_version,
+            ),
+        )
+
+    def delete_version(self, model: Reference, version: Reference, reason: str) -> models.ModelVersion:
+        """Deletes a version that no alias names and that is not in production; its number is not given again."""
+        return self._transport.delete(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}",
+            query_params(reason=reason),
+        )
+
+    def compare(self, model: Reference, base: Reference, other: Reference) -> models.ModelComparison:
+        """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
+        return self._transport.get(
+            models.ModelComparison,
+            f"/v1/models/{segment(model)}/compare",
+            query_params(base=text(base), other=text(other)),
+        )
+
+    def set_stage(
+        self, model: Reference, version: Reference, stage: str, reason: str = ""
+    ) -> models.ModelVersion:
+        """Brings a version to a stage, or asks for the approvals that this takes.
+
+        Args:
+            stage: One of none, candidate, staging, production or archived.
+        """
+        return self._transport.post(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}/stage",
+            json_body(stage=stage, reason=reason),
+        )
+
+    def approve(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
+        """Agrees to the change of stage that waits; who asked for it cannot."""
+        return self._transport.post(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/approve",
+            json_body(reason=reason),
+        )
+
+    def reject(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
+        """Ends the change of stage that waits; the version stays where it is."""
+        return self._transport.post(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/reject",
+            json_body(reason=reason),
+        )
+
+    def record_use(
+        self,
+        model: Reference,
+        version: Reference,
+        kind: str,
+        reference: str,
+        metadata: JsonObject | None = None,
+    ) -> models.ModelVersion:
+        """Records that something used a version, such as batch inference; lineage shows it.
+
+        Args:
+            kind: inference, evaluation, …
+            reference: Its own id where it runs.
+        """
+        return self._transport.post(
+            models.ModelVersion,
+            f"/v1/models/{segment(model)}/versions/{segment(version)}/uses",
+            json_body(kind=kind, reference=reference, metadata=metadata),
+        )
+
+    def lineage(self, kind: str, reference: Reference) -> models.LineageGraph:
+        """Shows all that a thing came from, and what came of it.
+
+        Args:
+            kind: One of dataset, code, experiment, trial, checkpoint, version or consumer.
+        """
+        return self._transport.get(
+            models.LineageGraph, "/v1/lineage", query_params(kind=kind, id=text(reference))
+        )
+
+
+class AsyncModels(AsyncAPIResource[Models]):
+    """`Models`, awaited."""
+
+    download = awaited(Models.download)
+    create = awaited(Models.create)
+    list = listed(Models.list)
+    get = awaited(Models.get)
+    edit = awaited(Models.edit)
+    delete = awaited(Models.delete)
+    set_alias = awaited(Models.set_alias)
+    delete_alias = awaited(Models.delete_alias)
+    register = awaited(Models.register)
+    versions = listed(Models.versions)
+    version = awaited(Models.version)
+    edit_version = awaited(Models.edit_version)
+    delete_version = awaited(Models.delete_version)
+    compare = awaited(Models.compare)
+    set_stage = awaited(Models.set_stage)
+    approve = awaited(Models.approve)
+    reject = awaited(Models.reject)
+    record_use = awaited(Models.record_use)
+    lineage = awaited(Models.lineage)
