@@ -37,7 +37,7 @@ from services.gateway.platform.operation import RateClass
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
 from services.gateway.sessions import link_store as sign_in_links
-from services.gateway.settings import GatewaySection, GatewaySettings
+from services.gateway.settings import GatewaySection, Settings
 from services.gateway.tenants import founding
 from services.gateway.transports.doors import DoorKeeper, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
@@ -70,7 +70,7 @@ _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
 
 
-async def compose(settings: GatewaySettings, process: Process) -> None:
+async def compose(settings: Settings, process: Process) -> None:
     """Opens everything the gateway needs, then its doors."""
     own, clock = settings.gateway, SystemClock()
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
@@ -127,7 +127,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
 
 async def _connect(
-    settings: GatewaySettings, process: Process, database: Database, clock: Clock
+    settings: Settings, process: Process, database: Database, clock: Clock
 ) -> tuple[Bus, Units, Feed, BusOutage]:
     """The bus, what is committed and then told on it, what wakes those who wait, and whether the bus takes anything."""
     bus = await process.enter(
@@ -177,7 +177,7 @@ async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock)
 
 
 def make_doors(
-    settings: GatewaySettings,
+    settings: Settings,
     database: Database,
     units: Units,
     bus: Bus,
@@ -228,7 +228,7 @@ def experiment_cache(clock: Clock) -> Cache[ExperimentKey, ExperimentDetail]:
     return Cache("experiments", _MAX_EXPERIMENTS, _EXPERIMENT_CACHED_S, clock)
 
 
-def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
+def _redis(settings: Settings, process: Process) -> Redis | None:
     if settings.redis is None:
         return None
     redis = Redis.from_pool(

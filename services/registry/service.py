@@ -31,7 +31,7 @@ from services.registry.reports.live import Hints
 from services.registry.reports.packing import Packing
 from services.registry.reports.phases import Phases
 from services.registry.reports.storing import Reports
-from services.registry.settings import RegistrySettings, Settings
+from services.registry.settings import RegistrySection, Settings
 from services.registry.turns import SharedTurns
 from services.registry.uploads import Uploads
 from shared.bus import Bus, Consumer, Relay, Responder, Units
@@ -163,7 +163,7 @@ async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]
 
 
 def _upkeep(
-    wanted: RegistrySettings, units: Units, retention: Retention, objects: S3Objects, clock: Clock
+    wanted: RegistrySection, units: Units, retention: Retention, objects: S3Objects, clock: Clock
 ) -> Upkeep:
     """What settles, collects and deletes, as the settings have it."""
     return Upkeep(
@@ -189,7 +189,7 @@ def _exports(
 
 
 def _logs(
-    wanted: RegistrySettings, units: Units, objects: S3Objects, clock: Clock
+    wanted: RegistrySection, units: Units, objects: S3Objects, clock: Clock
 ) -> tuple[LogReader, LogPacker]:
     """What looks through log lines, and what brings old ones into the store, as the settings have it."""
     reader = LogReader(units, objects)
@@ -208,7 +208,7 @@ def _logs(
 
 
 def _loops(
-    wanted: RegistrySettings,
+    wanted: RegistrySection,
     upkeep: Upkeep,
     packing: Packing,
     media: MediaRetention,
@@ -234,7 +234,7 @@ def _loops(
     }
 
 
-def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
+def partitioned(wanted: RegistrySection) -> tuple[Partitioned, ...]:
     """The tables that are partitioned by day, and how long their days are kept."""
     return (
         Partitioned(NAME, "point_chunks", _days(wanted.keep_points_days), WRITERS),

@@ -22,7 +22,7 @@ from services.scheduler.queries import Queries
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.reconcile import prune, reconcile
 from services.scheduler.rulings.budgets import Budgets
-from services.scheduler.settings import PoolSettings, Settings
+from services.scheduler.settings import PoolSection, Settings
 from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
@@ -105,7 +105,7 @@ async def serve_term(parts: Parts, epoch: int, ended: asyncio.Event) -> None:
         _log.warning("a term ended early", epoch=epoch, error=str(error))
 
 
-def default_policy(settings: PoolSettings) -> PoolPolicy:
+def default_policy(settings: PoolSection) -> PoolPolicy:
     """The pool `default` as the settings give it."""
     return PoolPolicy(
         name=PoolName("default"),

@@ -11,7 +11,7 @@ from services.searcher.loops import Loops
 from services.searcher.queries import Queries
 from services.searcher.replaying import Replays
 from services.searcher.searches import Searches
-from services.searcher.settings import SearcherSettings
+from services.searcher.settings import Settings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.health import check_delivery, health_answers
 from shared.bus.republish import republishing
@@ -24,7 +24,7 @@ from shared.upgrading import migrate
 NAME = "searcher"
 
 
-async def compose(settings: SearcherSettings, process: Process) -> None:
+async def compose(settings: Settings, process: Process) -> None:
     """Open everything that the searcher needs, then take in events, commands and questions."""
     own, clock = settings.searcher, SystemClock()
     await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
