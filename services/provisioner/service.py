@@ -9,20 +9,20 @@ import structlog
 
 from muster.config.labels import read_labels
 from services.provisioner import store
-from services.provisioner.admitting import Admission
-from services.provisioner.catalogue import CatalogueFile
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
-from services.provisioner.effects import Effects, Means
 from services.provisioner.handlers import Handlers
-from services.provisioner.machine_pools import PoolQueries
-from services.provisioner.pools import Pools
+from services.provisioner.pools.catalogue import CatalogueFile
+from services.provisioner.pools.specs import Pools
 from services.provisioner.providers.opening import OpenedDrivers
-from services.provisioner.queries import Queries
-from services.provisioner.reconcile import Reconciler
+from services.provisioner.queries.costs import Queries
+from services.provisioner.queries.identities import Admission
+from services.provisioner.queries.machine_pools import PoolQueries
+from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.loop import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Consumer
 from shared.bus.republish import republishing

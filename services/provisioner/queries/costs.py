@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from services.provisioner import store
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.pools import Pools
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.pools.specs import Pools
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from services.provisioner import store
-from services.provisioner.core.instance import STARTING, Instance
+from services.provisioner.core.instances.instance import STARTING, Instance
 from services.provisioner.drivers.base import Driver
 from shared.bus import Ask, Bus
 from shared.bus.responder import Answer, Question

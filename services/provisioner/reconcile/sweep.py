@@ -1,4 +1,4 @@
-"""Ends what instances that have ended left behind, and what nobody ordered. Neighbours: `reconcile`; `core/sweeping`, which decides."""
+"""Ends what instances that have ended left behind, and what nobody ordered. Neighbours: `loop`; `core/planning/sweeping`, which decides."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from datetime import datetime
 import structlog
 
 from services.provisioner import store
-from services.provisioner.core.absences import Absences
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.intents import Presence, Sighting
-from services.provisioner.core.sweeping import Bill, Leftovers, plan_sweep
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import Presence, Sighting
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.sweeping import Bill, Leftovers, plan_sweep
 from services.provisioner.drivers.base import Machine
-from services.provisioner.effects import Effects, Means
+from services.provisioner.reconcile.effects import Effects, Means
 from shared.ids import WorkerId
 
 _log = structlog.get_logger()

@@ -1,13 +1,13 @@
-"""What a pass of the loop begins with. Neighbour: `reconcile`."""
+"""What a pass of the loop begins with. Neighbour: `loop`."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from services.provisioner.core.instance import Instance, State
-from services.provisioner.core.intents import Sighting
-from services.provisioner.core.loads import Load
-from services.provisioner.core.refusals import Hold
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.instances.intents import Sighting
+from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.store import Provider
 from shared.errors import MusterError
 from shared.ids import PoolName, WorkerId

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import TYPICAL_USE, Room
-from services.provisioner.core.instance import Instance, State
-from services.provisioner.core.refusals import Hold
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.core.renting.choosing import TYPICAL_USE, Room
 
 LEAST_OF_ONE = 50
 """So many machines, or fewer, are asked of one offer."""

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from services.provisioner.core.instance import Instance, Trigger, moved
-from services.provisioner.core.intents import Launched
-from services.provisioner.core.refusals import BACKOFFS
+from services.provisioner.core.instances.instance import Instance, Trigger, moved
+from services.provisioner.core.instances.intents import Launched
+from services.provisioner.core.instances.refusals import BACKOFFS
 
 LASTS = timedelta(seconds=5)
 """A worker that ran this long after its last start has started well."""

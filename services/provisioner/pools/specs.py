@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from services.provisioner.catalogue import CatalogueFile
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.intents import offer_of
-from services.provisioner.core.spec import PoolSpec, resolve
-from services.provisioner.core.standing import Budget
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.planning.standing import Budget
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.pools.catalogue import CatalogueFile
+from services.provisioner.pools.definitions import resolve
 from services.provisioner.store import Provider
 from shared.errors import Rejected
 from shared.ids import PoolName
@@ -45,7 +46,7 @@ class Pools:
         return spec, wrong
 
     def resolve(self, pool: PoolName, definition: PoolDefinition) -> PoolSpec:
-        """The pool as it would be. Raises Rejected as `core.spec.resolve`, and where a provider is not set up (`no_provider`)."""
+        """The pool as it would be. Raises Rejected as `definitions.resolve`, and where a provider is not set up (`no_provider`)."""
         spec = resolve(pool, definition, self.catalogue.now())
         missing = {offer.kind.provider for offer in spec.offers} - set(self.providers)
         if missing:

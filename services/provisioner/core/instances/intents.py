@@ -6,8 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instance import Instance, IntentId, worker_of
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId, worker_of
+from services.provisioner.core.instances.refusals import Refusal
 from shared.ids import InstanceId, PoolName, WorkerId, derived_id, id_of
 
 _LOW = (1 << 62) - 1

@@ -1,6 +1,6 @@
 """What the provisioner tells the others: instances and providers as they now are, and drains that it asks for."""
 
-from services.provisioner.core.instance import Instance
+from services.provisioner.core.instances.instance import Instance
 from services.provisioner.store import Provider
 from shared.ids import derived_id
 from shared.messages.instances import InstanceChanged, ProviderChanged

@@ -1,4 +1,4 @@
-"""What is done to machines: called for, started again and ended, and the outcome on record. Neighbours: `reconcile`; `outcomes`."""
+"""What is done to machines: called for, started again and ended, and the outcome on record. Neighbours: `loop`; `outcomes`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -9,15 +9,15 @@ from functools import partial
 import structlog
 
 from services.provisioner import store
-from services.provisioner.core.instance import Instance, IntentId, State, ended
-from services.provisioner.core.intents import Intent, Launched, offer_of
-from services.provisioner.core.outcomes import on_kicked, on_not_done, on_started_again
-from services.provisioner.core.plan import Plan
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId, State, ended
+from services.provisioner.core.instances.intents import Intent, Launched, offer_of
+from services.provisioner.core.instances.outcomes import on_kicked, on_not_done, on_started_again
+from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.planning.plan import Plan
 from services.provisioner.drivers.base import Driver, Machine
 from services.provisioner.metrics import provider_call
-from services.provisioner.outcomes import Outcomes
-from services.provisioner.pools import Pools
+from services.provisioner.pools.specs import Pools
+from services.provisioner.reconcile.outcomes import Outcomes
 from shared import faults, telemetry
 from shared.bus import Bus, Units
 from shared.clock import Clock

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from services.provisioner import store
-from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instance import SERVING, State, Trigger, moved
-from services.provisioner.core.refusals import Hold
-from services.provisioner.pools import Pools, month_of
+from services.provisioner.core.instances.instance import SERVING, State, Trigger, moved
+from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.events import changed, drain, provided
+from services.provisioner.pools.specs import Pools, month_of
 from services.provisioner.store import Provider
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question

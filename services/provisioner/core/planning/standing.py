@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.loads import Load
-from services.provisioner.core.refusals import Hold
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.loads import Load
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 

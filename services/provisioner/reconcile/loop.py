@@ -13,22 +13,22 @@ from datetime import datetime
 import structlog
 
 from services.provisioner import store
-from services.provisioner.announce import changed, drain, provided
-from services.provisioner.core.absences import Absences
-from services.provisioner.core.instance import Instance, IntentId, Trigger, moved
-from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.loads import Loads
-from services.provisioner.core.moving import Waste
-from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.refusals import fault_of
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Standing
-from services.provisioner.effects import Effects, Means
-from services.provisioner.pools import budgets_of, month_of
+from services.provisioner.core.instances.instance import Instance, IntentId, Trigger, moved
+from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.instances.refusals import fault_of
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.loads import Loads
+from services.provisioner.core.planning.moving import Waste
+from services.provisioner.core.planning.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.planning.standing import Standing
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.events import changed, drain, provided
+from services.provisioner.pools.specs import budgets_of, month_of
+from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.sweep import Sweep
+from services.provisioner.reconcile.view import Pool, View, could_spare, load_of, unseen
 from services.provisioner.store import Provider
-from services.provisioner.sweep import Sweep
-from services.provisioner.view import Pool, View, could_spare, load_of, unseen
 from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient

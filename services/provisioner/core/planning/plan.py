@@ -4,14 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from services.provisioner.core.absences import Absence
-from services.provisioner.core.instance import SERVING, STARTING, Instance, IntentId, State, Trigger, moved
-from services.provisioner.core.intents import Presence, Sighting, own_sighting, twins
-from services.provisioner.core.outcomes import LASTS, pause_after
-from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
-from services.provisioner.core.sizing import SETTLES_IN, Sizing, plan_size, with_moves
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Standing
+from services.provisioner.core.instances.instance import (
+    SERVING,
+    STARTING,
+    Instance,
+    IntentId,
+    State,
+    Trigger,
+    moved,
+)
+from services.provisioner.core.instances.intents import Presence, Sighting, own_sighting, twins
+from services.provisioner.core.instances.outcomes import LASTS, pause_after
+from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused as on_hold
+from services.provisioner.core.planning.absences import Absence
+from services.provisioner.core.planning.sizing import SETTLES_IN, Sizing, plan_size, with_moves
+from services.provisioner.core.planning.standing import Standing
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10

@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import partial
 
 from services.provisioner import store
-from services.provisioner.announce import changed
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.intents import Intent, Launched, offer_of
-from services.provisioner.core.outcomes import on_launched
-from services.provisioner.core.refusals import Refusal, is_cleared
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import Intent, Launched, offer_of
+from services.provisioner.core.instances.outcomes import on_launched
+from services.provisioner.core.instances.refusals import Refusal, is_cleared
+from services.provisioner.events import changed
 from services.provisioner.metrics import MACHINES_LAUNCHED
 from shared.bus import Unit, Units
 from shared.ids import SITE

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from services.provisioner.core.absences import Absence
-from services.provisioner.core.intents import Presence, Sighting
-from services.provisioner.core.plan import MISSED_READINGS
+from services.provisioner.core.instances.intents import Presence, Sighting
+from services.provisioner.core.planning.absences import Absence
+from services.provisioner.core.planning.plan import MISSED_READINGS
 from shared.ids import WorkerId
 
 EXACT = timedelta(seconds=1)

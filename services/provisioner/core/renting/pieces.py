@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Need, Room, cheapest_per_slot, choose_machines
-from services.provisioner.core.spec import Order
+from services.provisioner.core.renting.choosing import Need, Room, cheapest_per_slot, choose_machines
+from services.provisioner.core.renting.spec import Order
 
 
 @dataclass(frozen=True, slots=True)

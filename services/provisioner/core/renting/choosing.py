@@ -7,7 +7,7 @@ from datetime import timedelta
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.spec import Order
+from services.provisioner.core.renting.spec import Order
 
 TYPICAL_USE = timedelta(hours=1)
 """For how long a machine is taken to be used, where its time to boot is reckoned into its price."""

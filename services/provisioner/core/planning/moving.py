@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Need, Room, choose_machines
-from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
-from services.provisioner.core.loads import Load
-from services.provisioner.core.spec import PoolSpec, SpotRule
+from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, State
+from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.renting.choosing import Need, Room, choose_machines
+from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from shared.ids import TenantId, WorkerId
 
 STANDS_STILL = timedelta(minutes=1)

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Room, cheapest
-from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.moving import Ground, plan_moves
-from services.provisioner.core.pieces import Lacking, cover, filling, lacking_of
-from services.provisioner.core.refusals import is_held
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.spreading import is_asked, runs_short, spread
-from services.provisioner.core.standing import Budget, Demand, Standing
+from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, State
+from services.provisioner.core.instances.refusals import is_held
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.moving import Ground, plan_moves
+from services.provisioner.core.planning.standing import Budget, Demand, Standing
+from services.provisioner.core.renting.choosing import Room, cheapest
+from services.provisioner.core.renting.pieces import Lacking, cover, filling, lacking_of
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.spreading import is_asked, runs_short, spread
 from shared.ids import WorkerId
 
 SETTLES_IN = timedelta(seconds=5)
