@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from services.registry import events
+from services.registry.checkpoints.events import checkpoint_event
 from services.registry.checkpoints.upkeep import Upkeep, delete_below
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import OPEN, Trigger
 from services.registry.exports import prefix_of
 from services.registry.links import INCOMING, kept_prefix
 from services.registry.logs.packer import LogPacker
 from services.registry.media.retention import MediaRetention
-from services.registry.store import checkpoints, deleting, models
-from services.registry.store.checkpoints import OPEN
+from services.registry.model_events import model_event, version_event
+from services.registry.store import checkpoints, deleting, litter, models
 from services.registry.store.deleting import Registered
 from shared.bus import Unit, Units
 from shared.deleting import Doomed, Rows
@@ -97,7 +97,7 @@ class Estate:
             found = await checkpoints.lock_many(unit.connection, left)
             unsaved = [one for one in found if one.state in OPEN]
             given_up = await checkpoints.move_many(unit.connection, unsaved, Trigger.fenced, unit.now, REASON)
-            unit.emit(*map(events.checkpoint_event, given_up))
+            unit.emit(*map(checkpoint_event, given_up))
             ended = [one for one in found if one.state not in OPEN] + given_up
             await checkpoints.move_many(unit.connection, ended, Trigger.collected, unit.now, REASON)
         await self._expect_litter([kept_prefix(one.tenant, one.id) for one in given_up])
@@ -105,7 +105,7 @@ class Estate:
 
     async def _expect_litter(self, prefixes: Sequence[str]) -> None:
         async with self.units.system() as unit:
-            await deleting.save_litter(unit.connection, prefixes, unit.now + self.link_life)
+            await litter.save_litter(unit.connection, prefixes, unit.now + self.link_life)
 
     async def _released(self, doomed: Doomed) -> list[str]:
         async with self.units.tenant(doomed.whose) as unit:
@@ -131,8 +131,8 @@ async def _unregister(unit: Unit, doomed: Doomed, registered: Registered) -> Non
         unit.connection, version, deleted_at=unit.now, deleted_reason=REASON, changed_by=doomed.by
     )
     unit.emit(
-        events.version_event(gone, changed, checkpoint),
-        events.model_event(changed),
+        version_event(gone, changed, checkpoint),
+        model_event(changed),
         tenant=TenantId(model.tenant),
     )
 

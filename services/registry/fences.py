@@ -1,12 +1,8 @@
-"""Load, decide, save for what follows from tokens and endings; used by the handlers of runs and by the workers' edge."""
+"""Load, decide, save for what follows from tokens; used by the handlers of runs and by the workers' edge."""
 
-from functools import partial
 from uuid import UUID
 
-from services.registry import events, metrics
-from services.registry.core.checkpoint import CHECKPOINT, Trigger
-from services.registry.store import checkpoints, trials
-from services.registry.store.checkpoints import Checkpoint
+from services.registry.store import trials
 from services.registry.store.trials import StoredRun
 from shared.bus import Unit
 from shared.deleting import is_gone
@@ -47,23 +43,3 @@ async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, lis
         if run.run == facts.run_id:
             return run, known
     raise Broken(f"run {facts.run_id} was stored and cannot be read")
-
-
-async def abandon_unsaved(
-    unit: Unit, run: UUID, trigger: Trigger, reason: str, number: int | None = None
-) -> None:
-    """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
-    for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
-        if number not in (None, checkpoint.number):
-            continue
-        await give_up(unit, checkpoint, trigger, reason)
-
-
-async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
-    """Abandon a checkpoint that is not settled yet, emit it, and return it as it is now."""
-    if not CHECKPOINT.moves(checkpoint.state, trigger):
-        return checkpoint
-    moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
-    unit.emit(events.checkpoint_event(moved))
-    unit.then(partial(metrics.count_abandoned, trigger))
-    return moved

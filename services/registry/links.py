@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.ids import derived_id
 from shared.messages.files import FileEntry, FileLink, PartLink
@@ -128,10 +127,10 @@ def is_awaited(tenant: UUID, checkpoint: UUID, key: str) -> bool:
     return is_upload(key) or key.startswith(kept_prefix(tenant, checkpoint))
 
 
-def kept_key(checkpoint: Checkpoint, attempt: UUID, file: File) -> str:
+def kept_key(tenant: UUID, checkpoint: UUID, attempt: UUID, file: File) -> str:
     """Where an attempt to commit puts its copy; nobody is ever given a URL that writes anything else there."""
-    prefix = kept_prefix(checkpoint.tenant, checkpoint.id)
-    return f"{prefix}{attempt}/{derived_id(checkpoint.id, file.worker, file.path)}"
+    prefix = kept_prefix(tenant, checkpoint)
+    return f"{prefix}{attempt}/{derived_id(checkpoint, file.worker, file.path)}"
 
 
 def kept_prefix(tenant: UUID, checkpoint: UUID) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from services.registry import fences
+from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
 from services.registry.core.names import refuse_manifest
@@ -96,7 +97,7 @@ class Announcements:
         """The checkpoint with the files that it now waits for; or the answer, when there is one already."""
         checkpoint = await _announced(unit, facts, query)
         if run.fence.is_stale:
-            await fences.give_up(unit, checkpoint, Trigger.fenced, STALE)
+            await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE)
             return UploadLinks(files=(), state="abandoned", reason=STALE)
         if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
@@ -104,13 +105,13 @@ class Announcements:
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
         if query.given_up is not None:
             reason = f"worker {sender} cannot upload it: {query.given_up}"
-            await fences.give_up(unit, checkpoint, Trigger.upload_failed, reason)
+            await abandoning.give_up(unit, checkpoint, Trigger.upload_failed, reason)
             return UploadLinks(files=(), state="abandoned", reason=reason)
         waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
         others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
         contents = [*map(content_of, page.files), *map(content_of, others)]
         if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
-            await fences.give_up(unit, checkpoint, Trigger.over_quota, full)
+            await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full)
             return UploadLinks(files=(), state="abandoned", reason=full)
         known = await objects.find_known(unit.connection, map(content_of, page.files))
         files = [

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
-from services.registry import events, fences, metrics
+from services.registry import fences, metrics
+from services.registry.checkpoints import abandoning, events
 from services.registry.checkpoints.verifier import Taken, Verifier
 from services.registry.core.checkpoint import PUBLIC, State, Trigger
 from services.registry.core.marks import FIRST_RECORD, has_reached
@@ -115,7 +116,7 @@ class Commits:
         if not has_part(checkpoint.parts, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
         if run.fence.is_stale:
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
             return Committed(
                 state="uploading",
@@ -134,7 +135,7 @@ class Commits:
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
         if missing:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
@@ -149,7 +150,7 @@ class Commits:
         if checkpoint.state is not State.committing:
             return _committed(checkpoint)
         if run.fence.is_stale:
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if checkpoint.version != begun.version:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
@@ -163,7 +164,7 @@ class Commits:
         if full := await refuse_contents(
             unit, checkpoint.tenant, checkpoint.experiment, contents, is_final=True
         ):
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.over_quota, full))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full))
         return _committed(await _keep(unit, checkpoint, taken.files))
 
 

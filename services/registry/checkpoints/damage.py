@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from services.registry import events, metrics
+from services.registry import metrics
+from services.registry.checkpoints import events
 from services.registry.core.checkpoint import Trigger
 from services.registry.store import checkpoints, objects
 from shared.bus import Unit

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.registry import fences
+from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import STALE
 from services.registry.core.checkpoint import Trigger
 from services.registry.core.settling import Decision, Open, Wait, judge_open
@@ -115,7 +115,7 @@ async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> Non
         "changed_at": unit.now,
     }
     await checkpoints.insert_checkpoint(unit.connection, row)
-    await fences.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
+    await abandoning.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
 
 
 def _delayed(run: PendingRun, count: int, reason: str) -> UploadsDelayed:

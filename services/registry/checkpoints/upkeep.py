@@ -10,7 +10,7 @@ from uuid import UUID
 
 import structlog
 
-from services.registry import events
+from services.registry.checkpoints import events
 from services.registry.checkpoints.retention import Retention
 from services.registry.core.checkpoint import Trigger
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
@@ -18,7 +18,7 @@ from services.registry.store import (
     artifacts,
     checkpoints,
     collection,
-    deleting,
+    litter,
     objects,
     storage,
     workspaces,
@@ -144,14 +144,14 @@ class Upkeep:
     async def _sweep_litter(self) -> None:
         """Below what was deleted, what came by URLs that were good for a while longer."""
         async with self.units.system() as unit:
-            due = await deleting.load_litter(unit.connection, self.clock.now())
+            due = await litter.load_litter(unit.connection, self.clock.now())
         for prefix in due:
             found = [one.key async for one in self.objects.list(prefix)]
             async with self.units.system() as unit:
                 shared = await objects.load_shared(unit.connection, found)
             await self.objects.delete_many([key for key in found if key not in shared])
         async with self.units.system() as unit:
-            await deleting.save_swept(unit.connection, due)
+            await litter.save_swept(unit.connection, due)
 
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""

@@ -111,7 +111,9 @@ class Verifier:
         lost = await self._find_lost([file for file in files if file not in awaited])
         bound = tuple(file for file in awaited if not is_upload(file.key))
         sent = [file for file in awaited if is_upload(file.key)]
-        copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in sent)
+        copies = tuple(
+            replace(file, key=kept_key(checkpoint.tenant, checkpoint.id, attempt, file)) for file in sent
+        )
         reasons = await asyncio.gather(*map(self._look, bound), *map(self._copy, sent, copies))
         mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:

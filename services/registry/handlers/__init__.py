@@ -5,7 +5,6 @@ from services.registry.handlers.limits import on_storage_limit, on_workspace_sto
 from services.registry.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.handlers.trials import (
     on_experiment_changed,
-    on_run_ended,
     on_run_granted,
     on_run_resized,
     on_submission,
@@ -20,7 +19,7 @@ from services.registry.handlers.versions import (
     record_consumer,
     set_stage,
 )
-from services.registry.handlers.workers import on_worker_gone, on_worker_joined, on_worker_lost
+from services.registry.handlers.workers import on_run_ended, on_worker_gone, on_worker_joined, on_worker_lost
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted

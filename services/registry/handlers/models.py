@@ -1,6 +1,6 @@
 """Commands on models. Neighbour: `versions`, commands on theirs."""
 
-from services.registry import events
+from services.registry import model_events as events
 from services.registry.core.names import (
     change_tags,
     model_key,

@@ -8,15 +8,13 @@ from pydantic import JsonValue, ValidationError
 
 from muster.config.sections import CheckpointStorage, RetentionPolicy
 from services.registry import fences
-from services.registry.core.checkpoint import Trigger
 from services.registry.core.datasets import find_datasets
-from services.registry.core.fencing import Ending
 from services.registry.store import trials
 from shared.bus import Delivery, Unit
 from shared.errors import Broken
 from shared.ids import TenantId
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
-from shared.messages.runs import AllocationFacts, RunEnded, RunGranted, RunResized, RunState
+from shared.messages.runs import AllocationFacts, RunGranted, RunResized, RunState
 
 Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
@@ -102,36 +100,17 @@ async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> N
 async def on_run_granted(unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
     """Make runs known and fence their predecessors."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
-        await fences.grant(unit, _facts(delivery.message, delivery.envelope.tenant))
+        await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
 
 
 async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
     """A resize keeps allocation and token; only a run not heard of before is news."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
-        await fences.grant(unit, _facts(delivery.message, delivery.envelope.tenant))
+        await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
 
 
-async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
-    """Fence a run that was lost or forced, and give up at once what it can no longer commit."""
-    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
-        message = delivery.message
-        await trials.save_grant(unit.connection, _facts(message, delivery.envelope.tenant), unit.now)
-        ending = _ending(message)
-        await trials.save_ending(unit.connection, message, ending)
-        await fences.refresh(unit, message.trial_id)
-        if ending is not Ending.ordinary:
-            await fences.abandon_unsaved(
-                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}"
-            )
-
-
-def _ending(message: RunEnded) -> Ending:
-    if message.outcome == "lost":
-        return Ending.lost
-    return Ending.forced if message.forced else Ending.ordinary
-
-
-def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:
+def facts_of(message: RunState, tenant: TenantId) -> AllocationFacts:
+    """Return what a run's event says of its allocation."""
     return AllocationFacts(
         tenant=tenant,
         experiment_id=message.experiment_id,

@@ -3,7 +3,7 @@
 from typing import TypeVar
 from uuid import UUID
 
-from services.registry import events
+from services.registry import model_events as events
 from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.core.names import change_tags, refuse_tags
 from services.registry.core.stage import (
@@ -15,7 +15,7 @@ from services.registry.core.stage import (
     refuse_stage,
 )
 from services.registry.handlers.answering import check, check_metadata, check_version
-from services.registry.store import checkpoints, collection, deleting, lineage, models
+from services.registry.store import checkpoints, collection, lineage, models, trials
 from services.registry.store.models import Model, Version
 from shared.bus import Delivery, Unit
 from shared.deleting import is_gone
@@ -47,7 +47,7 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
     checkpoint = await checkpoints.load_checkpoint(unit.connection, message.checkpoint_id, lock=True)
     if checkpoint is None:
         raise NotFound(f"checkpoint {message.checkpoint_id}")
-    await deleting.hold_experiment(unit.connection, checkpoint.experiment)
+    await trials.hold_experiment(unit.connection, checkpoint.experiment)
     if await is_gone(unit, "registry", checkpoint.experiment):
         raise Conflict("checkpoint_not_saved", f"checkpoint {checkpoint.id} is being deleted")
     if checkpoint.state is not State.saved:

@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
-from services.registry import events
+from services.registry.checkpoints import events
 from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.links import Links
-from services.registry.store import checkpoints, lineage, manifests, objects
+from services.registry.store import checkpoints, manifests, objects
+from services.registry.store.checkpoint_metrics import load_metrics
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.bus import Ask, Unit, Units
@@ -83,7 +84,7 @@ async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:
 async def _views(unit: Unit, page: list[Checkpoint]) -> list[CheckpointView]:
     wanted = [one.id for one in page]
     files = await manifests.load_files(unit.connection, wanted)
-    metrics = await lineage.load_metrics(unit.connection, page)
+    metrics = await load_metrics(unit.connection, page)
     verified = await objects.load_verified(unit.connection, wanted)
     return [_view(one, files[one.id], metrics.get(one.id, {}), verified.get(one.id)) for one in page]
 

@@ -113,7 +113,9 @@ class Reports:
                 await self._store_points(unit, driver, tenant, taken)
                 await self._store_validations(unit, driver, tenant, taken)
                 await self._store_lines(unit, driver, tenant, taken)
-        metrics.count_ingested(one.batch for one in taken)
+        for one in taken:
+            sent, points = one.batch.sent, one.batch.points
+            metrics.count_ingested(sent.stream, sent.after - sent.first, sum(map(len, points.values())))
         return [
             _untaken(batch.sent.after) if batch.sent.run in deleted else self._mark(batch, mark)
             for batch, mark in zip(batches, moved, strict=True)

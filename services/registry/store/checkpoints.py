@@ -10,7 +10,7 @@ from sqlalchemy import case, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, Candidate, State, Trigger
+from services.registry.core.checkpoint import CHECKPOINT, OPEN, PUBLIC, Candidate, State, Trigger
 from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.expressions.fields import Position, Wanted
 from shared.expressions.sql import Cells, load_part, position_at
@@ -26,8 +26,6 @@ LISTED = Cells(
     },
 )
 """What of a checkpoint a list can go by."""
-OPEN = (State.announced, State.uploading, State.committing)
-"""Neither saved nor given up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from services.registry.store.tables import (
     runs,
     trials,
     validations,
+    versions,
 )
 from shared.statements import among
 
@@ -219,3 +220,13 @@ _EXPERIMENT = select(
     .scalar_subquery()
     .label("sign"),
 )
+
+
+async def load_registered(connection: AsyncConnection, wanted: list[UUID]) -> frozenset[UUID]:
+    """Return those of the checkpoints that a version refers to."""
+    rows = await connection.scalars(
+        select(versions.c.checkpoint)
+        .where(among(versions.c.checkpoint, wanted), versions.c.deleted_at.is_(None))
+        .distinct()
+    )
+    return frozenset(rows)

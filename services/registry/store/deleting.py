@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, delete, exists, or_, select, update
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
@@ -18,7 +16,7 @@ from services.registry.store.report_tables import (
     media_packs,
     point_chunks,
 )
-from services.registry.store.storage_tables import litter, workspace_objects, workspace_storage
+from services.registry.store.storage_tables import workspace_objects, workspace_storage
 from services.registry.store.tables import (
     checkpoint_files,
     checkpoints,
@@ -35,9 +33,8 @@ from services.registry.store.tables import (
     versions,
 )
 from shared.deleting import Rows, outbox_of, rows_of
-from shared.statements import among
 
-AT_ONCE, LITTER_AT_ONCE = 500, 1000
+AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +52,6 @@ async def lock_experiment(connection: AsyncConnection, experiment: UUID) -> int 
     query = select(experiments.c.number).where(experiments.c.id == experiment)
     number: int | None = await connection.scalar(query.with_for_update())
     return number
-
-
-async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None:
-    """Its deletion does not begin before the end of the transaction."""
-    query = select(experiments.c.id).where(experiments.c.id == experiment)
-    await connection.execute(query.with_for_update(read=True))
 
 
 async def load_registered(connection: AsyncConnection, experiment: UUID) -> list[Registered]:
@@ -87,25 +78,6 @@ async def load_users(connection: AsyncConnection, experiment: UUID) -> list[int]
         .order_by(experiments.c.number)
     )
     return list(await connection.scalars(users))
-
-
-async def save_litter(connection: AsyncConnection, prefixes: Sequence[str], due_at: datetime) -> None:
-    """Has what comes below these until then be deleted after it."""
-    made = insert(litter)
-    known = made.on_conflict_do_update(index_elements=["prefix"], set_={"due_at": made.excluded.due_at})
-    if prefixes:
-        await connection.execute(known, [{"prefix": prefix, "due_at": due_at} for prefix in prefixes])
-
-
-async def load_litter(connection: AsyncConnection, now: datetime) -> list[str]:
-    """Prefixes that are due."""
-    due = select(litter.c.prefix).where(litter.c.due_at <= now).limit(LITTER_AT_ONCE)
-    return list(await connection.scalars(due))
-
-
-async def save_swept(connection: AsyncConnection, prefixes: Sequence[str]) -> None:
-    """Nothing more comes below these."""
-    await connection.execute(delete(litter).where(among(litter.c.prefix, prefixes)))
 
 
 async def load_left(connection: AsyncConnection, experiment: UUID) -> list[UUID]:

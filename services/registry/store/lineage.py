@@ -1,13 +1,13 @@
-"""Where a checkpoint comes from: what a version keeps of its making, and the metrics at a checkpoint's step."""
+"""Where a checkpoint comes from: what a version keeps of its making."""
 
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.registry.store.checkpoint_metrics import load_metrics
 from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.tables import experiments, trials, validations, versions
-from services.registry.store.values import decode_values
+from services.registry.store.tables import experiments, trials, versions
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.lineage import Lineage
 
@@ -43,21 +43,3 @@ async def trace_lineage(connection: AsyncConnection, checkpoint: Checkpoint) -> 
         datasets=datasets or (),
         start_checkpoint=trial.start_checkpoint if trial else None,
     )
-
-
-async def load_metrics(connection: AsyncConnection, wanted: list[Checkpoint]) -> dict[UUID, dict[str, float]]:
-    """Return the validation at each checkpoint's step: its own run's, else the trial's latest there."""
-    if not wanted:
-        return {}
-    rows = await connection.execute(
-        select(validations.c.trial, validations.c.step, validations.c.run, validations.c["values"])
-        .where(validations.c.trial.in_({one.trial for one in wanted}))
-        .where(validations.c.step.in_({one.step for one in wanted}))
-        .order_by(validations.c.stored_at, validations.c.number)
-    )
-    by_run: dict[tuple[UUID, int], dict[str, float]] = {}
-    by_trial: dict[tuple[UUID, int], dict[str, float]] = {}
-    for row in rows:
-        by_run[row.run, row.step] = by_trial[row.trial, row.step] = decode_values(row[3])
-    found = {one.id: by_run.get((one.run, one.step)) or by_trial.get((one.trial, one.step)) for one in wanted}
-    return {checkpoint: metrics for checkpoint, metrics in found.items() if metrics}

@@ -14,7 +14,6 @@ from services.registry.core.stage import Staged
 from services.registry.store.tables import consumers, models, versions
 from shared.messages.lineage import Lineage
 from shared.messages.models import PendingStage, Stage, StageChange
-from shared.statements import among
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +138,6 @@ def staged_columns(staged: Staged) -> dict[str, object]:
         "pending": staged.pending.model_dump(mode="json") if staged.pending else None,
         "stages": [one.model_dump(mode="json") for one in staged.stages],
     }
-
-
-async def load_registered(connection: AsyncConnection, wanted: list[UUID]) -> frozenset[UUID]:
-    """Return those of the checkpoints that a version refers to."""
-    rows = await connection.scalars(
-        select(versions.c.checkpoint)
-        .where(among(versions.c.checkpoint, wanted), versions.c.deleted_at.is_(None))
-        .distinct()
-    )
-    return frozenset(rows)
 
 
 async def _save(

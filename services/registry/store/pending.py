@@ -10,10 +10,9 @@ from sqlalchemy import Float, and_, case, cast, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import OPEN, State
 from services.registry.core.fencing import Ending
 from services.registry.core.settling import Open, Wait
-from services.registry.store.checkpoints import OPEN
 from services.registry.store.tables import checkpoints, runs, trials, workers
 from shared.messages.specs import Wanted
 

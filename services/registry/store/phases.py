@@ -8,7 +8,7 @@ from sqlalchemy import func, literal, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.checkpoints import OPEN
+from services.registry.core.checkpoint import OPEN
 from services.registry.store.tables import checkpoints, runs
 from shared.messages.phases import Phase, RunPhases
 from shared.statements import among

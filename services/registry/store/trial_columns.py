@@ -12,8 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import Integer, Text
 
-from services.registry.core.exporting.trials import Values
-from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Search
+from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Search, Values
 from services.registry.store.series import Metric as MetricKey
 from services.registry.store.tables import series, trials
 

@@ -165,6 +165,12 @@ async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[
         await connection.execute(fresh.values(is_stale=True))
 
 
+async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None:
+    """Let no deletion of the experiment begin before the end of the transaction."""
+    query = select(experiments.c.id).where(experiments.c.id == experiment)
+    await connection.execute(query.with_for_update(read=True))
+
+
 async def save_resumption(
     connection: AsyncConnection, run: UUID, resumed_from: int, restored: UUID | None
 ) -> None:

@@ -1,14 +1,13 @@
 """The table of an experiment's trials as rows of Arrow: a column has one type, and null is what a trial has not."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
 from pydantic import JsonValue
 
 from services.registry.core.metadata import encode_json
-from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat
+from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
 from shared.expressions.tree import Kind
 
 TRIAL = "trial"
@@ -20,14 +19,6 @@ _FACT_TYPES: dict[Kind, pa.DataType] = {
     Kind.BOOLEAN: pa.bool_(),
     Kind.TIME: pa.timestamp("us", "UTC"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """What trials have of a hyperparameter: kinds of JSON (`number`, `string`, …), and whether all numbers are whole and fit 64 bits."""
-
-    kinds: frozenset[str]
-    is_whole: bool
 
 
 def make_schema(columns: Mapping[str, Column], values: Mapping[tuple[str, ...], Values]) -> pa.Schema:

@@ -85,6 +85,14 @@ Column: TypeAlias = Fact | Hyperparameter | Metric
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """What trials have of a hyperparameter: kinds of JSON (`number`, `string`, …), and whether all numbers are whole and fit 64 bits."""
+
+    kinds: frozenset[str]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """The metric by which the experiment's search goes; None where it has none. Its results are validations."""
 
