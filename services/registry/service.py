@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
-from services.registry import exports
 from services.registry.checkpoints.announcements import Announcements
 from services.registry.checkpoints.commits import Commits
 from services.registry.checkpoints.curation import Curation
@@ -15,24 +14,25 @@ from services.registry.checkpoints.scrub import Scrub
 from services.registry.checkpoints.settling import Settling
 from services.registry.checkpoints.upkeep import SWEEP_EVERY, Upkeep
 from services.registry.checkpoints.verifier import Verifier
-from services.registry.deleting import Estate
-from services.registry.exportable import Points, Trials
-from services.registry.exports import Exports
-from services.registry.facts import AskedFacts
+from services.registry.code.uploads import Uploads
+from services.registry.deletion.owner import Estate
+from services.registry.exports import queries as exports
+from services.registry.exports.queries import Exports
+from services.registry.exports.sources import Points, Trials
 from services.registry.handlers import COMMANDS, EVENTS
-from services.registry.links import INCOMING, Links
+from services.registry.ingest.live import Hints
+from services.registry.ingest.storing import Reports
 from services.registry.logs.packer import LogPacker
 from services.registry.logs.reader import LogReader
 from services.registry.media.packs import Media
 from services.registry.media.retention import MediaRetention
 from services.registry.queries import Queries
-from services.registry.reports.live import Hints
-from services.registry.reports.packing import Packing
-from services.registry.reports.phases import Phases
-from services.registry.reports.storing import Reports
+from services.registry.runs.facts import AskedFacts
+from services.registry.runs.phases import Phases
+from services.registry.series.packing import Packing
 from services.registry.settings import RegistrySection, Settings
+from services.registry.storage.links import INCOMING, Links
 from services.registry.turns import SharedTurns
-from services.registry.uploads import Uploads
 from shared.bus import Bus, Responder, Units
 from shared.bus.health import health_answers
 from shared.bus.responder import Answer, Question

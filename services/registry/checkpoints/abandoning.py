@@ -5,9 +5,9 @@ from uuid import UUID
 
 from services.registry import metrics
 from services.registry.checkpoints import events
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import CHECKPOINT, Trigger
-from services.registry.store import checkpoints
-from services.registry.store.checkpoints import Checkpoint
 from shared.bus import Unit
 
 

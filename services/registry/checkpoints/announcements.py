@@ -3,20 +3,21 @@
 from collections.abc import Sequence
 from functools import partial
 
-from services.registry import fences
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
+from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
 from services.registry.core.names import refuse_manifest
-from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
-from services.registry.facts import Facts
-from services.registry.links import Links, bound_key, upload_key
-from services.registry.room import refuse_contents
-from services.registry.store import checkpoints, manifests, objects
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
-from services.registry.store.objects import content_of
-from services.registry.store.trials import StoredRun
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store.trials import StoredRun
+from services.registry.storage.links import Links, bound_key, upload_key
+from services.registry.storage.room import refuse_contents
+from services.registry.storage.store import files as manifests, objects
+from services.registry.storage.store.files import File
+from services.registry.storage.store.objects import content_of
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, Rejected

@@ -5,22 +5,24 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
-from services.registry import fences, metrics
+from services.registry import metrics
 from services.registry.checkpoints import abandoning, events
+from services.registry.checkpoints.core.parts import has_part
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.checkpoints.verifier import Taken, Verifier
 from services.registry.core.checkpoint import PUBLIC, State, Trigger
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
-from services.registry.core.parts import has_part
-from services.registry.facts import Facts
-from services.registry.links import is_awaited
-from services.registry.room import refuse_contents
-from services.registry.store import checkpoints, manifests, objects, storage, workspaces
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
-from services.registry.store.objects import content_of
-from services.registry.store.reports import load_next
-from services.registry.store.trials import StoredRun
+from services.registry.ingest.store import load_next
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store.trials import StoredRun
+from services.registry.storage.links import is_awaited
+from services.registry.storage.room import refuse_contents
+from services.registry.storage.store import files as manifests, objects, tenants as storage, workspaces
+from services.registry.storage.store.files import File
+from services.registry.storage.store.objects import content_of
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question

@@ -4,8 +4,9 @@ from functools import partial
 
 from services.registry import metrics
 from services.registry.checkpoints import events
+from services.registry.checkpoints.store import checkpoints
 from services.registry.core.checkpoint import Trigger
-from services.registry.store import checkpoints, objects
+from services.registry.storage.store import objects
 from shared.bus import Unit
 
 

@@ -1,8 +1,8 @@
 """From rows to messages: what the registry says of checkpoints."""
 
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import PUBLIC, State
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
+from services.registry.storage.store.files import File
 from shared.errors import Broken
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.checkpoints import (

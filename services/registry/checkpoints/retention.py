@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from services.registry.checkpoints.core.collect import Pins, Verdict, judge_checkpoints
+from services.registry.checkpoints.store import checkpoints, collection
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.collection import Due
 from services.registry.core.checkpoint import CHECKPOINT, Trigger
-from services.registry.core.collect import Pins, Verdict, judge_checkpoints
-from services.registry.store import checkpoints, collection
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.collection import Due
 from shared.bus import Bus, Unit, Units
 from shared.ids import CheckpointId, TenantId
 from shared.messages.experiments import GetReferences

@@ -12,18 +12,12 @@ import structlog
 
 from services.registry.checkpoints import events
 from services.registry.checkpoints.retention import Retention
+from services.registry.checkpoints.store import checkpoints, collection
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.code import store as artifacts
 from services.registry.core.checkpoint import Trigger
-from services.registry.links import INCOMING, kept_prefix, upload_prefix
-from services.registry.store import (
-    artifacts,
-    checkpoints,
-    collection,
-    litter,
-    objects,
-    storage,
-    workspaces,
-)
-from services.registry.store.checkpoints import Checkpoint
+from services.registry.storage.links import INCOMING, kept_prefix, upload_prefix
+from services.registry.storage.store import litter, objects, tenants as storage, workspaces
 from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock

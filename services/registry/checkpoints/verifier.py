@@ -13,10 +13,10 @@ from uuid import UUID
 
 import structlog
 
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.links import is_awaited, is_upload, kept_key, plan_parts
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
+from services.registry.storage.links import is_awaited, is_upload, kept_key, plan_parts
+from services.registry.storage.store.files import File
 from shared.clock import Clock
 from shared.errors import MusterError, NotFound, Rejected, Transient
 from shared.ids import new_id
