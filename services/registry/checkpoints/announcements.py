@@ -5,11 +5,11 @@ from functools import partial
 
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
+from services.registry.checkpoints.core.manifest import refuse_manifest
 from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
 from services.registry.checkpoints.store import checkpoints
 from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
-from services.registry.core.names import refuse_manifest
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store.trials import StoredRun

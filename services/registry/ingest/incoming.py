@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from services.registry.core.names import (
+from services.registry.core.names import Refusal
+from services.registry.ingest.store import Sent
+from services.registry.logs.core.lines import Line
+from services.registry.series.core.arrivals import Arrivals, Arrived
+from services.registry.series.core.names import (
     METRICS_PER_REPORT,
     VALIDATION_GROUP,
-    Refusal,
     SeriesName,
     refuse_metric_name,
     refuse_report,
 )
-from services.registry.ingest.store import Sent
-from services.registry.logs.core.lines import Line
-from services.registry.series.core.arrivals import Arrivals, Arrived
 from shared.ids import WorkerId
 from shared.messages.reports import LogBatch, LogLine, ProfileBatch, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts

@@ -9,7 +9,7 @@ import structlog
 
 from services.registry import metrics
 from services.registry.core.marks import FIRST_RECORD
-from services.registry.core.names import Refusal, choose_new_series
+from services.registry.core.names import Refusal
 from services.registry.ingest import store as reports
 from services.registry.ingest.chunking import chunks_of, current_points
 from services.registry.ingest.combiner import Combiner
@@ -21,6 +21,7 @@ from services.registry.logs.core.lines import Line
 from services.registry.logs.store import chunks as logs
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
+from services.registry.series.core.names import choose_new_series
 from services.registry.series.core.summary import summarise
 from services.registry.store.values import encode_values
 from shared import faults, telemetry

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from services.registry.core.metadata import encode_json
-from services.registry.core.names import Refusal, refuse_metric_name, refuse_path
+from services.registry.core.names import Refusal, refuse_path
+from services.registry.series.core.names import refuse_metric_name
 from shared.messages.media import ITEMS_PER_PACK, PACK_BYTES, MediaItem
 
 ABOUT_BYTES = 4 * 1024

@@ -1,6 +1,7 @@
 """Commands on models. Neighbour: `versions`, commands on theirs."""
 
-from services.registry.core.names import (
+from services.registry.models import events, store as models
+from services.registry.models.core.names import (
     change_tags,
     model_key,
     refuse_alias,
@@ -8,7 +9,6 @@ from services.registry.core.names import (
     refuse_model_name,
     refuse_tags,
 )
-from services.registry.models import events, store as models
 from services.registry.models.core.stage import refuse_deletion
 from services.registry.models.handlers.answering import check, check_metadata, check_version
 from services.registry.models.handlers.versions import remove

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from services.registry.checkpoints.store import checkpoints, collection
 from services.registry.core.checkpoint import PUBLIC, State
-from services.registry.core.names import change_tags, refuse_tags
 from services.registry.lineage.store import lineage
 from services.registry.models import events, store as models
+from services.registry.models.core.names import change_tags, refuse_tags
 from services.registry.models.core.stage import (
     Staged,
     ask_stage,

@@ -7,7 +7,7 @@ at one go; their names are judged once.
 from collections.abc import Callable, Collection, Mapping, ValuesView
 from dataclasses import dataclass, field
 
-from services.registry.core.names import SeriesName
+from services.registry.series.core.names import SeriesName
 
 
 @dataclass(slots=True)
