@@ -1,4 +1,4 @@
-"""What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
+"""What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, each slice's own `queries`. Places for code: `code.uploads`."""
 
 from services.registry.checkpoints.queries import CheckpointQueries
 from services.registry.code.queries import CodeQueries

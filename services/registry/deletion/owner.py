@@ -74,7 +74,7 @@ class Estate:
                 await delete_below(self.objects, prefix)
 
     def rows(self, doomed: Doomed) -> Sequence[Rows]:
-        """See `store.deleting`."""
+        """See `deletion.store`."""
         if doomed.scope == "experiment":
             return deleting.experiment_rows(doomed.target)
         if doomed.workspace is not None:

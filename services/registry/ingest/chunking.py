@@ -1,4 +1,4 @@
-"""How the points of a batch are stored, and which of them count. Neighbour: `packing`, which joins what came in small pieces."""
+"""How the points of a batch are stored, and which of them count. Neighbour: `series.packing`, which joins what came in small pieces."""
 
 from collections.abc import Sequence
 

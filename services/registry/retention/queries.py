@@ -1,4 +1,4 @@
-"""For how long things are kept, as a tenant and its workspaces have it; `reports.packing`, `logs.packer` and `media.retention` keep to it."""
+"""For how long things are kept, as a tenant and its workspaces have it; `series.packing`, `logs.packer` and `media.retention` keep to it."""
 
 from services.registry.retention import store as retention
 from services.registry.retention.store import DAYS

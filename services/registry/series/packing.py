@@ -1,4 +1,4 @@
-"""The loops behind the stored points: chunks that batches brought are joined, old ones are thinned, or go. Beside `upkeep`, for checkpoints."""
+"""The loops behind the stored points: chunks that batches brought are joined, old ones are thinned, or go. Beside `checkpoints.upkeep`, for checkpoints."""
 
 import asyncio
 from collections import defaultdict

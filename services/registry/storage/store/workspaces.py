@@ -1,6 +1,6 @@
 """How many bytes each workspace has in the store, and how many it may have: what checkpoints of its experiments hold, each content once, and its media.
 
-What two workspaces hold counts in both, and for their tenant once (`storage`). A workspace's row is locked by whoever adds to it or lets go,
+What two workspaces hold counts in both, and for their tenant once (`tenants`). A workspace's row is locked by whoever adds to it or lets go,
 before the objects; code counts for the tenant alone, since its upload names no workspace.
 """
 
