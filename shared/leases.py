@@ -5,7 +5,7 @@ row's deadline; a holder that was frozen finds its epoch passed, because its wri
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,6 +24,8 @@ from shared.telemetry import metrics
 
 NOT_LEADER = "not_leader"
 _ASKING = "asking for a lease"
+_GRACE_S = 3.0
+"""How long the jobs of a term may take to finish. A term that fails takes as long too, so that terms do not follow each other at once."""
 _log = structlog.get_logger()
 
 
@@ -231,6 +233,27 @@ def lease_table(op: Any, schema: str) -> None:
         " expires_at timestamptz NOT NULL)"
     )
     open_to_system(op, schema, "lease")
+
+
+async def run_term(
+    jobs: Sequence[Coroutine[object, object, None]], ended: asyncio.Event, over: asyncio.Event
+) -> None:
+    """Run the jobs of a leader's term until it has `ended`, or one of them ends or fails.
+
+    The others are told by `over` then: they finish what is in hand, and are cancelled after a grace. A job's failure is raised.
+    """
+    tasks = [asyncio.create_task(job) for job in (*jobs, ended.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        over.set()
+        _, slow = await asyncio.wait(tasks, timeout=_GRACE_S)
+        for task in slow:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:

@@ -33,6 +33,7 @@ Settings = TypeVar("Settings", bound=ServiceSettings)
 Value = TypeVar("Value")
 Compose = Callable[[Settings, "Process"], Coroutine[object, object, None]]
 Main = Callable[[], Coroutine[object, object, None]]
+UntilStopped = Callable[[asyncio.Event], Coroutine[object, object, None]]
 Stop = Callable[[], Awaitable[None]]
 
 EXIT_FAILED = 1
@@ -103,6 +104,15 @@ class Process:
         """
         task = self._group.create_task(main(), name=name)
         self._started.append(_Started(name, task, stop))
+
+    def start_until_stopped(self, name: str, main: UntilStopped) -> None:
+        """Start a task that returns by itself, with what it has in hand finished, once the event that it is given is set."""
+        stopping = asyncio.Event()
+
+        async def stop() -> None:
+            stopping.set()
+
+        self.start(name, lambda: main(stopping), stop)
 
     def check(self, name: str, probe: Probe) -> None:
         """Make `/ready` depend on `probe`, which runs every few seconds from now on (`shared.health`)."""

@@ -2,7 +2,7 @@
 
 from shared.process import run
 from simulator.service import compose
-from simulator.settings import SimulatorSettings
+from simulator.settings import Settings
 
 if __name__ == "__main__":
-    run("simulator", SimulatorSettings, compose)
+    run("simulator", Settings, compose)

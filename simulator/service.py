@@ -5,13 +5,13 @@ from shared.clock import SystemClock
 from shared.process import Process
 from simulator.planning.answering import Answers
 from simulator.planning.players import Players
-from simulator.settings import SimulatorSettings
+from simulator.settings import Settings
 
 NAME = "simulator"
 QUESTIONS_AT_ONCE = 32
 
 
-async def compose(settings: SimulatorSettings, process: Process) -> None:
+async def compose(settings: Settings, process: Process) -> None:
     """Open the bus and answer."""
     own = settings.simulator
     bus = await process.enter(

@@ -17,7 +17,7 @@ class SimulatorSection(Section):
     plan_memory_mib: int = Field(2048, ge=256)
 
 
-class SimulatorSettings(ServiceSettings):
+class Settings(ServiceSettings):
     """All that the simulator reads from its environment."""
 
     simulator: SimulatorSection = SimulatorSection()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
-from services.provisioner.core.loads import Load
+from services.provisioner.core.planning.loads import Load
 from services.scheduler.core.carried import Carried, carried_by_all
 from services.scheduler.core.decisions import Demand
 from services.scheduler.core.facts import Closed, Ended, Fact, Granted, WorkerDown, WorkerEmptied, WorkerUp

@@ -35,7 +35,7 @@ from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.runs import Runs
 from worker.sandbox.accounts import Account, find_account
-from worker.settings import Settings, WorkerSettings, inherited_environment
+from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store
 from worker.transfer.cache import FileCache
 from worker.transfer.checkpoints.restore import Restorer
@@ -117,7 +117,7 @@ def _check_health(process: Process, executor: Parents, line: Line) -> None:
     process.check("line", connected)
 
 
-def _own_places(own: WorkerSettings, account: Account | None, process: Process) -> Places:
+def _own_places(own: WorkerSection, account: Account | None, process: Process) -> Places:
     """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
     places = Places(own.directory.absolute())
     places.make(is_shared=account is not None)
@@ -134,7 +134,7 @@ def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: Pr
 
 
 def _machine(
-    own: WorkerSettings,
+    own: WorkerSection,
     places: Places,
     slots: Sequence[Slot],
     environment: Mapping[str, str],

@@ -13,7 +13,7 @@ WARM_MODULES = "numpy.random,torch,torch._dynamo,horovod.torch,horovod.runner.ht
 """What every trial needs, torch's first optimizer included: it imports `torch._dynamo` (decision 0223). What is not installed is left out."""
 
 
-class WorkerSettings(Section):
+class WorkerSection(Section):
     """This machine's part.
 
     Attributes:
@@ -83,7 +83,7 @@ class WorkerSettings(Section):
 class Settings(ServiceSettings):
     """All of the worker's settings. Without `nats.url` it takes the address it was told when it joined."""
 
-    worker: WorkerSettings
+    worker: WorkerSection
 
     def nats_url(self, told: str) -> str:
         """The address set by hand, else the one told at joining."""

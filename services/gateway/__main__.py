@@ -1,8 +1,8 @@
 """Starts the gateway: `python -m services.gateway`."""
 
 from services.gateway.service import compose
-from services.gateway.settings import GatewaySettings
+from services.gateway.settings import Settings
 from shared.process import run
 
 if __name__ == "__main__":
-    run("gateway", GatewaySettings, compose)
+    run("gateway", Settings, compose)

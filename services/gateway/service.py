@@ -37,25 +37,24 @@ from services.gateway.platform.operation import RateClass
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
 from services.gateway.sessions import link_store as sign_in_links
-from services.gateway.settings import GatewaySection, GatewaySettings
+from services.gateway.settings import GatewaySection, Settings
 from services.gateway.tenants import founding
 from services.gateway.transports.doors import DoorKeeper, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
 from services.gateway.webhooks import delivery_store as deliveries
 from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
-from shared.bus import Bus, Consumer, Relay, Units
-from shared.bus.consumer import Handlers
-from shared.bus.health import BusOutage, check_delivery
+from shared.bus import Bus, Units
+from shared.bus.health import BusOutage
 from shared.bus.republish import republishing
 from shared.cache import Cache
-from shared.clock import Clock, SystemClock
+from shared.clock import Clock
 from shared.db import Database
 from shared.ids import DEFAULT_TENANT, derived_id
+from shared.infrastructure import Infrastructure
 from shared.loops import repeat
 from shared.messages.health import HealthReport
 from shared.process import Process
-from shared.upgrading import migrate
 
 _CREATING_OF_TENANT = 2
 """One create of a tenant holds its counter and one waits for it in Postgres; more would only occupy connections."""
@@ -70,17 +69,20 @@ _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
 
 
-async def compose(settings: GatewaySettings, process: Process) -> None:
+async def compose(settings: Settings, process: Process) -> None:
     """Opens everything the gateway needs, then its doors."""
-    own, clock = settings.gateway, SystemClock()
+    own = settings.gateway
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
-    await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))
-    database = await process.enter(Database(settings.postgres, "gateway"))
     names = ("token", "cursor", "answer", "webhook", "sign-in")
     keys = Keys(*(derive_key(pepper, name) for name in names))
     rules = load_sign_in(own.sign_in_file)
+    infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
+    clock, database = infrastructure.clock, infrastructure.database
+    bus, units = infrastructure.bus, infrastructure.units
     await ensure_admin(database, own.admin_token_file, keys, clock)
-    bus, units, feed, outage = await _connect(settings, process, database, clock)
+    feed = Feed(bus)
+    await feed.start()
+    infrastructure.publish()
 
     poster = await process.enter(Poster(own.webhooks.networks, own.webhooks.timeout_s))
     sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
@@ -88,7 +90,9 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
     deletions = Deletions(units, feed, clock, sender.wake)
     process.start("deletions", deletions.run)
-    _consume(process, bus, units, handlers_of(feed, sender.wake, deletions))
+    projections = handlers_of(feed, sender.wake, deletions)
+    infrastructure.consume("events", projections, units.beginning(events.feed_lock))
+    infrastructure.consume("commands", republishing("gateway"))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(
@@ -103,7 +107,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
     sign_in = SignIn(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
     wakes = (sender.wake, deletions.wake)
-    watched = (outage, process.readiness)
+    watched = (BusOutage(process.health, infrastructure.relay, clock), process.readiness)
     doors = make_doors(
         settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in, watched
     )
@@ -126,37 +130,6 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.mark_ready()
 
 
-async def _connect(
-    settings: GatewaySettings, process: Process, database: Database, clock: Clock
-) -> tuple[Bus, Units, Feed, BusOutage]:
-    """The bus, what is committed and then told on it, what wakes those who wait, and whether the bus takes anything."""
-    bus = await process.enter(
-        await process.reach(
-            "nats", lambda: Bus.connect(settings.nats.url, "gateway", settings.nats.credentials)
-        )
-    )
-    relay = Relay(bus, database, "gateway", clock)
-    units = Units(database, relay, "gateway", clock)
-    feed = Feed(bus)
-    await feed.start()
-    process.start("relay", relay.run, relay.flush)
-    check_delivery(process, bus, database, relay)
-    return bus, units, feed, BusOutage(process.health, relay, clock)
-
-
-def _consume(process: Process, bus: Bus, units: Units, handlers: Handlers) -> None:
-    """Takes events and commands until the process stops."""
-    stopping = asyncio.Event()
-
-    async def stop() -> None:
-        stopping.set()
-
-    projecting = Consumer(bus, units.beginning(events.feed_lock), "gateway", handlers)
-    commands = Consumer(bus, units, "gateway", republishing("gateway"))
-    process.start("events", lambda: projecting.run(stopping), stop)
-    process.start("commands", lambda: commands.run(stopping), stop)
-
-
 async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
     """The default tenant, and the admin token of the file as one of who keeps both the site and that tenant, made when they are missing."""
     token = secrets_files.admin_token(path)
@@ -177,7 +150,7 @@ async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock)
 
 
 def make_doors(
-    settings: GatewaySettings,
+    settings: Settings,
     database: Database,
     units: Units,
     bus: Bus,
@@ -228,7 +201,7 @@ def experiment_cache(clock: Clock) -> Cache[ExperimentKey, ExperimentDetail]:
     return Cache("experiments", _MAX_EXPERIMENTS, _EXPERIMENT_CACHED_S, clock)
 
 
-def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
+def _redis(settings: Settings, process: Process) -> Redis | None:
     if settings.redis is None:
         return None
     redis = Redis.from_pool(

@@ -104,7 +104,7 @@ class GatewaySection(Section):
         return self
 
 
-class GatewaySettings(ServiceSettings):
+class Settings(ServiceSettings):
     """All that the gateway reads from its environment."""
 
     nats: NatsSettings = NatsSettings()

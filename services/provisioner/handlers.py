@@ -6,10 +6,10 @@ from datetime import datetime
 from functools import partial
 
 from services.provisioner import store
-from services.provisioner.announce import changed
-from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
-from services.provisioner.core.intents import offer_of
-from services.provisioner.core.refusals import Cause, Refusal, is_cleared
+from services.provisioner.core.instances.instance import SERVING, STARTING, Instance, State, Trigger, moved
+from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.instances.refusals import Cause, Refusal, is_cleared
+from services.provisioner.events import changed
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.ids import SITE

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import socket
-from collections.abc import Coroutine
 from datetime import timedelta
 from random import Random
 
@@ -11,32 +9,29 @@ import structlog
 
 from muster.config.labels import read_labels
 from services.provisioner import store
-from services.provisioner.admitting import Admission
-from services.provisioner.catalogue import CatalogueFile
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.drivers.base import Driver
 from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
-from services.provisioner.effects import Effects, Means
 from services.provisioner.handlers import Handlers
-from services.provisioner.machine_pools import PoolQueries
-from services.provisioner.pools import Pools
+from services.provisioner.pools.catalogue import CatalogueFile
+from services.provisioner.pools.specs import Pools
 from services.provisioner.providers.opening import OpenedDrivers
-from services.provisioner.queries import Queries
-from services.provisioner.reconcile import Reconciler
+from services.provisioner.queries.costs import Queries
+from services.provisioner.queries.identities import Admission
+from services.provisioner.queries.machine_pools import PoolQueries
+from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.loop import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
-from shared.bus import Bus, Consumer, Relay, Responder, Units
-from shared.bus.health import check_delivery, check_leader, health_answers
+from shared.bus import Consumer
 from shared.bus.republish import republishing
-from shared.clock import SystemClock
-from shared.db import Database
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import PoolName, new_id
-from shared.leases import Lease
+from shared.infrastructure import Infrastructure
+from shared.leases import run_term
 from shared.messages.specs import SlotKind
 from shared.process import Process
-from shared.upgrading import migrate
 
 NAME = "provisioner"
 _log = structlog.get_logger()
@@ -44,7 +39,7 @@ _log = structlog.get_logger()
 
 async def compose(settings: Settings, process: Process) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
-    own, clock, environment = settings.provisioner, SystemClock(), inherited_environment()
+    own, environment = settings.provisioner, inherited_environment()
     gpus = () if own.slot_kind == "cpu" else await asyncio.to_thread(find_gpus, environment)
     spec = spec_of(own, len(gpus), count_cores())
     site = Site(
@@ -60,39 +55,26 @@ async def compose(settings: Settings, process: Process) -> None:
         address=own.address,
         devices=gpus if spec.kind != "cpu" else (),
     )
-    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
-    database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(
-        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
+    database, bus, units, clock = (
+        infrastructure.database,
+        infrastructure.bus,
+        infrastructure.units,
+        infrastructure.clock,
     )
-    relay = Relay(bus, database, NAME, clock)
-    units = Units(database, relay, NAME, clock)
-    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"
-    lease = Lease(database, NAME, "leader", holder, clock)
     async with database.system() as connection:
         await store.seed_provider(connection, spec)
     path = environment.get("PATH", os.defpath)
-    opened = OpenedDrivers(own.providers, own.gateway_url, path, clock, Random(holder))
+    opened = OpenedDrivers(own.providers, own.gateway_url, path, clock, Random(str(new_id(clock))))
     drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site), **await process.enter(opened)}
     pools = Pools(spec, CatalogueFile(own.catalogue, spec.offers), frozenset(drivers))
+    lease, woken = infrastructure.lease("leader"), asyncio.Event()
     means = Means(pools, database, units, lease, bus, drivers, clock)
-    stopping, woken = asyncio.Event(), asyncio.Event()
-
-    async def stop() -> None:
-        stopping.set()
-
-    async def lead() -> None:
-        await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended, woken), stopping)
-
     of_pools = PoolQueries(database, units, pools, clock, woken.set).answers()
-    answers = Queries(database, pools, clock).answers() | of_pools
-    answers |= Admission(database, bus, drivers).answers()
-    answers |= health_answers(process)
-    await process.enter(Responder(bus, NAME, answers))
-    process.start("relay", relay.run, relay.flush)
-    process.start("leader", lead, stop)
-    check_delivery(process, bus, database, relay)
-    check_leader(process, lease)
+    admission = Admission(database, bus, drivers).answers()
+    await infrastructure.respond({**Queries(database, pools, clock).answers(), **of_pools, **admission})
+    infrastructure.publish()
+    infrastructure.lead(lease, lambda epoch, ended: serve_term(means, epoch, ended, woken))
     process.mark_ready()
 
 
@@ -137,32 +119,15 @@ async def serve_term(means: Means, epoch: int, ended: asyncio.Event, woken: asyn
     events = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
     commands = Consumer(means.bus, means.units, NAME, republishing(NAME))
     try:
-        await _until_first_ends(
-            [reconciler.run(over), events.run(over), commands.run(over), _end_with(ended, over, woken)], over
-        )
+        jobs = [reconciler.run(over), events.run(over), commands.run(over), _wake_at(over, woken)]
+        await run_term(jobs, ended, over)
     except (Transient, Conflict) as error:
         _log.warning("a term ended early", epoch=epoch, error=str(error))
     finally:
         await effects.close()
 
 
-async def _end_with(ended: asyncio.Event, over: asyncio.Event, woken: asyncio.Event) -> None:
-    await ended.wait()
-    over.set()
+async def _wake_at(over: asyncio.Event, woken: asyncio.Event) -> None:
+    """End the reconcile loop's pause with the term."""
+    await over.wait()
     woken.set()
-
-
-async def _until_first_ends(jobs: list[Coroutine[object, object, None]], over: asyncio.Event) -> None:
-    """Runs all; when one ends or fails the others are told to end, finish what is in hand, and the failure is raised."""
-    tasks = [asyncio.create_task(job) for job in jobs]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        over.set()
-        _, slow = await asyncio.wait(tasks, timeout=3.0)
-        for task in slow:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-    for result in results:
-        if isinstance(result, Exception):
-            raise result

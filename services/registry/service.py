@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from services.registry import exports
 from services.registry.checkpoints.announcements import Announcements
 from services.registry.checkpoints.commits import Commits
 from services.registry.checkpoints.curation import Curation
@@ -16,37 +14,37 @@ from services.registry.checkpoints.scrub import Scrub
 from services.registry.checkpoints.settling import Settling
 from services.registry.checkpoints.upkeep import SWEEP_EVERY, Upkeep
 from services.registry.checkpoints.verifier import Verifier
-from services.registry.deleting import Estate
-from services.registry.exportable import Points, Trials
-from services.registry.exports import Exports
-from services.registry.facts import AskedFacts
+from services.registry.code.uploads import Uploads
+from services.registry.deletion.owner import Estate
+from services.registry.exports import queries as exports
+from services.registry.exports.queries import Exports
+from services.registry.exports.sources import Points, Trials
 from services.registry.handlers import COMMANDS, EVENTS
-from services.registry.links import INCOMING, Links
+from services.registry.ingest.live import Hints
+from services.registry.ingest.storing import Reports
 from services.registry.logs.packer import LogPacker
 from services.registry.logs.reader import LogReader
 from services.registry.media.packs import Media
 from services.registry.media.retention import MediaRetention
 from services.registry.queries import Queries
-from services.registry.reports.live import Hints
-from services.registry.reports.packing import Packing
-from services.registry.reports.phases import Phases
-from services.registry.reports.storing import Reports
-from services.registry.settings import RegistrySettings, Settings
+from services.registry.runs.facts import AskedFacts
+from services.registry.runs.phases import Phases
+from services.registry.series.packing import Packing
+from services.registry.settings import RegistrySection, Settings
+from services.registry.storage.links import INCOMING, Links
 from services.registry.turns import SharedTurns
-from services.registry.uploads import Uploads
-from shared.bus import Bus, Consumer, Relay, Responder, Units
-from shared.bus.health import check_delivery, health_answers
+from shared.bus import Bus, Responder, Units
+from shared.bus.health import health_answers
 from shared.bus.responder import Answer, Question
-from shared.clock import Clock, SystemClock
-from shared.db import Database
+from shared.clock import Clock
 from shared.deleting import Deleting
+from shared.infrastructure import Infrastructure
 from shared.loops import repeat
 from shared.messages.exports import ExportMetrics, ExportTable
 from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
-from shared.upgrading import migrate
 
 Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]
@@ -60,23 +58,14 @@ ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
 SCRUB_EVERY = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """What all else stands on."""
-
-    bus: Bus
-    database: Database
-    units: Units
-    relay: Relay
-    objects: S3Objects
-    partitions: Partitions
-
-
 async def compose(settings: Settings, process: Process) -> None:
     """Build the registry on the process."""
-    clock, wanted = SystemClock(), settings.registry
-    ground = await _ground(settings, process, clock)
-    bus, units, objects = ground.bus, ground.units, ground.objects
+    wanted = settings.registry
+    infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
+    bus, units, clock = infrastructure.bus, infrastructure.units, infrastructure.clock
+    partitions = await process.enter(Partitions(settings.postgres, partitioned(wanted), clock))
+    objects = S3Objects.of(settings.s3, clock)
+    process.on_close(objects.close)
 
     links = Links(objects, timedelta(seconds=wanted.link_life_s), wanted.part_bytes)
     facts, hints = AskedFacts(bus, clock), Hints(bus)
@@ -106,41 +95,21 @@ async def compose(settings: Settings, process: Process) -> None:
     for closed in (*exported, log_reader, verifier, hints, reports):
         process.on_close(closed.close)
 
-    _start_ground(process, ground, binding)
+    infrastructure.publish()
+    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
+    process.start("bucket", lambda: _prepare_store(process, objects, binding))
+    process.start("partitions", partitions.run)
     sweep_exports = partial(exports.sweep, objects, clock)
     loops = _loops(wanted, upkeep, packing, media_retention, log_packer, scrub, sweep_exports)
     loops["settle"] = (Settling(units, objects).settle, timedelta(seconds=wanted.settle_every_s))
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
-    _start(process, "events", Consumer(bus, units, NAME, EVENTS).run)
+    infrastructure.consume("events", EVENTS)
     process.start("deleting", deleting.run)
-    _start(process, "commands", Consumer(bus, units, NAME, {**COMMANDS, **deleting.handlers()}).run)
+    infrastructure.consume("commands", {**COMMANDS, **deleting.handlers()})
     await _answer(process, bus, answers)
     process.mark_ready()
-
-
-async def _ground(settings: Settings, process: Process, clock: Clock) -> _Ground:
-    """Reach the database and the bus; the store may come later."""
-    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
-    partitions = await process.enter(Partitions(settings.postgres, partitioned(settings.registry), clock))
-    database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(
-        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
-    )
-    objects = S3Objects.of(settings.s3, clock)
-    process.on_close(objects.close)
-    relay = Relay(bus, database, NAME, clock)
-    return _Ground(bus, database, Units(database, relay, NAME, clock), relay, objects, partitions)
-
-
-def _start_ground(process: Process, ground: _Ground, binding: Binding) -> None:
-    """Start what runs whatever is asked for; it is ended last."""
-    process.start("relay", ground.relay.run, ground.relay.flush)
-    check_delivery(process, ground.bus, ground.database, ground.relay)
-    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
-    process.start("bucket", lambda: _prepare_store(process, ground.objects, binding))
-    process.start("partitions", ground.partitions.run)
 
 
 async def _prepare_store(process: Process, objects: S3Objects, binding: Binding) -> None:
@@ -158,12 +127,12 @@ async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]
             answering.set()
             await stopping.wait()
 
-    _start(process, "answers", answer)
+    process.start_until_stopped("answers", answer)
     await answering.wait()
 
 
 def _upkeep(
-    wanted: RegistrySettings, units: Units, retention: Retention, objects: S3Objects, clock: Clock
+    wanted: RegistrySection, units: Units, retention: Retention, objects: S3Objects, clock: Clock
 ) -> Upkeep:
     """What settles, collects and deletes, as the settings have it."""
     return Upkeep(
@@ -189,7 +158,7 @@ def _exports(
 
 
 def _logs(
-    wanted: RegistrySettings, units: Units, objects: S3Objects, clock: Clock
+    wanted: RegistrySection, units: Units, objects: S3Objects, clock: Clock
 ) -> tuple[LogReader, LogPacker]:
     """What looks through log lines, and what brings old ones into the store, as the settings have it."""
     reader = LogReader(units, objects)
@@ -208,7 +177,7 @@ def _logs(
 
 
 def _loops(
-    wanted: RegistrySettings,
+    wanted: RegistrySection,
     upkeep: Upkeep,
     packing: Packing,
     media: MediaRetention,
@@ -234,7 +203,7 @@ def _loops(
     }
 
 
-def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
+def partitioned(wanted: RegistrySection) -> tuple[Partitioned, ...]:
     """The tables that are partitioned by day, and how long their days are kept."""
     return (
         Partitioned(NAME, "point_chunks", _days(wanted.keep_points_days), WRITERS),
@@ -244,16 +213,3 @@ def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
 
 def _days(count: int | None) -> timedelta | None:
     return None if count is None else timedelta(days=count)
-
-
-def _start(process: Process, name: str, main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-    """Start a task that ends by itself once its event is set."""
-    stopping = asyncio.Event()
-
-    async def run() -> None:
-        await main(stopping)
-
-    async def stop() -> None:
-        stopping.set()
-
-    process.start(name, run, stop)

@@ -6,7 +6,7 @@ from shared.objects import LEAST_PART_BYTES
 from shared.settings import PostgresSettings, S3Settings, Section, ServiceSettings
 
 
-class RegistrySettings(Section):
+class RegistrySection(Section):
     """What the registry decides by configuration.
 
     Attributes:
@@ -64,4 +64,4 @@ class Settings(ServiceSettings):
 
     postgres: PostgresSettings
     s3: S3Settings
-    registry: RegistrySettings = RegistrySettings()
+    registry: RegistrySection = RegistrySection()

@@ -13,7 +13,7 @@ def _or_none(given: object) -> object:
     return None if given == "none" else given
 
 
-class PoolSettings(Section):
+class PoolSection(Section):
     """The policy of the pool `default` (see `core/pool`). `auto` takes workers with any kind of slot; `quantum_s` may be `none`."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
@@ -33,18 +33,18 @@ class PoolSettings(Section):
     placement: Literal["best_fit", "spread"] = "best_fit"
 
 
-class SchedulerSettings(Section):
+class SchedulerSection(Section):
     """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is where they find the bus; usage of slots can
     be asked for `keep_usage_days` back."""
 
     worker_issuer_file: Path
     worker_nats_url: str | None = None
     keep_usage_days: int = Field(400, ge=1)
-    default_pool: PoolSettings = PoolSettings()
+    default_pool: PoolSection = PoolSection()
 
 
 class Settings(ServiceSettings):
     """Everything that the process reads from its environment."""
 
     postgres: PostgresSettings
-    scheduler: SchedulerSettings
+    scheduler: SchedulerSection

@@ -1,8 +1,8 @@
 """Starts the searcher: `python -m services.searcher`."""
 
 from services.searcher.service import compose
-from services.searcher.settings import SearcherSettings
+from services.searcher.settings import Settings
 from shared.process import run
 
 if __name__ == "__main__":
-    run("searcher", SearcherSettings, compose)
+    run("searcher", Settings, compose)

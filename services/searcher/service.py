@@ -1,8 +1,5 @@
 """The searcher's composition: who holds what, and in which order things open and close."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-
 from services.searcher.deletion import Estate
 from services.searcher.handlers import command_handlers, event_handlers
 from services.searcher.queries import Queries
@@ -11,47 +8,32 @@ from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
 from services.searcher.runner.replaying import Replays
 from services.searcher.runner.searches import Searches
-from services.searcher.settings import SearcherSettings
-from shared.bus import Bus, Consumer, Relay, Responder, Units
-from shared.bus.health import check_delivery, health_answers
+from services.searcher.settings import Settings
 from shared.bus.republish import republishing
-from shared.clock import SystemClock
-from shared.db import Database
 from shared.deleting import Deleting
+from shared.infrastructure import Infrastructure
 from shared.process import Process
-from shared.upgrading import migrate
 
 NAME = "searcher"
 
 
-async def compose(settings: SearcherSettings, process: Process) -> None:
+async def compose(settings: Settings, process: Process) -> None:
     """Open everything that the searcher needs, then take in events, commands and questions."""
-    own, clock = settings.searcher, SystemClock()
-    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
-    database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(
-        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
-    )
-    relay = Relay(bus, database, NAME, clock)
-    units = Units(database, relay, NAME, clock)
-    dispatcher = Dispatcher(Searches(own.cached_searches, own.save_every), bus)
+    own = settings.searcher
+    infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
+    clock, database, units = infrastructure.clock, infrastructure.database, infrastructure.units
+    dispatcher = Dispatcher(Searches(own.cached_searches, own.save_every), infrastructure.bus)
     drivers = Drivers(database, units, dispatcher, clock)
     loops = Loops(units, dispatcher, drivers, clock, own)
     deleting = Deleting(units, NAME, Estate())
 
-    process.start("relay", relay.run, relay.flush)
-    check_delivery(process, bus, database, relay)
+    infrastructure.publish()
     await loops.read_prices()
     queries = Queries(database, Replays(database, clock), dispatcher, clock)
-    answers = {**queries.answers(), **drivers.answers(), **health_answers(process)}
-    await process.enter(Responder(bus, NAME, answers))
+    await infrastructure.respond({**queries.answers(), **drivers.answers()})
     commands = {**command_handlers(dispatcher), **deleting.handlers(), **republishing(NAME)}
-    for name, consumer in (
-        ("events", Consumer(bus, units, NAME, event_handlers(dispatcher))),
-        ("commands", Consumer(bus, units, NAME, commands)),
-    ):
-        stopping = asyncio.Event()
-        process.start(name, _running(consumer, stopping), _setting(stopping))
+    infrastructure.consume("events", event_handlers(dispatcher))
+    infrastructure.consume("commands", commands)
     process.start("announce", loops.announce)
     process.start("widen", loops.widen)
     process.start("budgets", loops.keep_budgets)
@@ -59,14 +41,3 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     process.start("undriven", loops.end_undriven)
     process.start("deleting", deleting.run)
     process.mark_ready()
-
-
-def _running(consumer: Consumer, stopping: asyncio.Event) -> Callable[[], Coroutine[object, object, None]]:
-    return lambda: consumer.run(stopping)
-
-
-def _setting(stopping: asyncio.Event) -> Callable[[], Awaitable[None]]:
-    async def stop() -> None:
-        stopping.set()
-
-    return stop

@@ -22,7 +22,7 @@ class SearcherSection(Section):
     save_every: int = Field(10_000, ge=1)
 
 
-class SearcherSettings(ServiceSettings):
+class Settings(ServiceSettings):
     """All that the searcher reads from its environment."""
 
     postgres: PostgresSettings

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from services.registry.core.fencing import Ending, Fence
+from services.registry.runs.core.fencing import Ending, Fence
 from services.scheduler.core.facts import Ended, Fact, Granted
 from services.scheduler.core.run import Run
 from shared.ids import RunId, TrialId, WorkerId

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from services.provisioner.core.instance import Instance, IntentId
+from services.provisioner.core.instances.instance import Instance, IntentId
 from shared.ids import InstanceId, WorkerId
 
 

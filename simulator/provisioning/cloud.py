@@ -9,10 +9,10 @@ from random import Random
 from typing import Protocol
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.refusals import Refusal
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 from simulator.agenda import Agenda
 from simulator.machines.local import Kind

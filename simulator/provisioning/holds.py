@@ -3,7 +3,14 @@
 from datetime import datetime
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.refusals import Hold, Refusal, Scope, is_cleared, on_refused, scope_of
+from services.provisioner.core.instances.refusals import (
+    Hold,
+    Refusal,
+    Scope,
+    is_cleared,
+    on_refused,
+    scope_of,
+)
 
 
 class Holds:

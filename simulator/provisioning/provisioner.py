@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from services.provisioner.core.absences import Absences
-from services.provisioner.core.instance import Instance, IntentId, State, Trigger, ended, moved
-from services.provisioner.core.intents import Intent, Sighting, offer_of, own_sighting
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.loads import Loads
-from services.provisioner.core.moving import Waste
-from services.provisioner.core.outcomes import on_kicked, on_launched, on_not_done
-from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.sizing import Launch
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Demand, Standing
-from services.provisioner.core.sweeping import Bill, Leftovers, plan_sweep
+from services.provisioner.core.instances.instance import Instance, IntentId, State, Trigger, ended, moved
+from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.instances.outcomes import on_kicked, on_launched, on_not_done
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.loads import Loads
+from services.provisioner.core.planning.moving import Waste
+from services.provisioner.core.planning.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.planning.sizing import Launch
+from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.planning.sweeping import Bill, Leftovers, plan_sweep
+from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.worker import Drain, Liveness

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from services.provisioner.core.loads import Load
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 from simulator.agenda import Agenda
 from simulator.control.node import Told as Message

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from services.provisioner.core.instance import Instance
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed

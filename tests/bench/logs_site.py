@@ -7,10 +7,10 @@ from uuid import UUID
 from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from services.registry.core.logs.lines import Block, Packed, Row, pack
-from services.registry.links import log_key
-from services.registry.store import log_objects
-from services.registry.store.log_objects import Attempt, Due
+from services.registry.logs.core.lines import Block, Packed, Row, pack
+from services.registry.logs.store import objects as log_objects
+from services.registry.logs.store.objects import Attempt, Due
+from services.registry.storage.links import log_key
 from services.registry.store.report_tables import log_heads
 from services.registry.store.tables import trials
 from shared.db import driver_url

@@ -13,8 +13,8 @@ import asyncpg
 import numpy as np
 import orjson
 
-from services.registry.core.chunks import Columns, roll_up_of, split, to_packed
-from services.registry.core.summary import summarise_sorted
+from services.registry.series.core.chunks import Columns, roll_up_of, split, to_packed
+from services.registry.series.core.summary import summarise_sorted
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
 from shared.partitions import partition_name

@@ -15,8 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 
-from services.provisioner.core.intents import offer_of
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import PoolName
 from simulator.control.leader import Tempo
 from simulator.provisioning.ties import Rented

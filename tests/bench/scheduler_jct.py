@@ -18,7 +18,7 @@ from pathlib import Path
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from services.scheduler.service import default_policy
-from services.scheduler.settings import PoolSettings
+from services.scheduler.settings import PoolSection
 from shared.ids import PoolName
 from simulator.workloads.published import (
     MACHINES,
@@ -59,7 +59,7 @@ def _setting(
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "default": _setting(replace(default_policy(PoolSettings()), name=POOL), as_asked),
+    "default": _setting(replace(default_policy(PoolSection()), name=POOL), as_asked),
     "fifo": _setting(plain(POOL, order="fifo"), as_asked),
     "priority": _setting(
         plain(POOL, order="priority", preemption=True), as_asked, lambda job: 40 + job.slots

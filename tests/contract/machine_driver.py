@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instance import INSTANCE, Instance, IntentId, worker_of
-from services.provisioner.core.intents import Intent, Presence, member
+from services.provisioner.core.instances.instance import INSTANCE, Instance, IntentId, worker_of
+from services.provisioner.core.instances.intents import Intent, Presence, member
 from services.provisioner.drivers.base import Driver, Machine
 from shared.clock import SystemClock
 from shared.ids import PoolName, WorkerId, new_id

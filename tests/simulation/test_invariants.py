@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.registry.core.fencing import Fence
+from services.registry.runs.core.fencing import Fence
 from services.scheduler.core import plan, seeing, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends

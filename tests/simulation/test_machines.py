@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from services.provisioner.core import plan, sizing
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.planning import plan, sizing
+from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import draining
 from services.scheduler.core.facts import WorkerEmptied

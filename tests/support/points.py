@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from services.registry.core.arrivals import Arrived
+from services.registry.series.core.arrivals import Arrived
 
 Row = tuple[int, int, int, float]
 """Record number, step, milliseconds, value."""

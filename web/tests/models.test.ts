@@ -38,7 +38,7 @@ describe("tags", () => {
 });
 
 it("offers the stages to which the registry lets a version come, and no others", () => {
-  const told = readFileSync(new URL("../../services/registry/core/stage.py", import.meta.url), "utf8");
+  const told = readFileSync(new URL("../../services/registry/models/core/stage.py", import.meta.url), "utf8");
   const table = [...told.matchAll(/^ {4}"(\w+)": \((.*)\),$/gm)].map(([, stage, after]) => [stage, [...(after ?? "").matchAll(/\w+/g)].map(String)]);
   expect(Object.fromEntries(table)).toEqual(STAGES_AFTER);
 });

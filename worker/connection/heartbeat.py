@@ -14,7 +14,7 @@ from shared.messages.allocations import Leaving, ObservedAllocation, ObservedSet
 from shared.outages import Outages
 from worker.connection.line import Line
 from worker.core.fleet import Standing, is_abandoned, is_orphaned
-from worker.settings import WorkerSettings
+from worker.settings import WorkerSection
 
 EVERY_S = 1.0
 ANSWER_S = 1.0
@@ -50,7 +50,7 @@ class Heartbeat:
     """Sends, and remembers when the scheduler was last heard."""
 
     def __init__(
-        self, line: Line, settings: WorkerSettings, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+        self, line: Line, settings: WorkerSection, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
     ) -> None:
         """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
         self._line = line

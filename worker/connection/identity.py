@@ -19,7 +19,7 @@ from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
 from shared.version import platform_version
 from worker.machine.metadata import AwsMetadata, GcpMetadata
-from worker.settings import WorkerSettings
+from worker.settings import WorkerSection
 
 JOIN_TIMEOUT_S = 15
 UNKEPT_FOR = timedelta(seconds=30)
@@ -90,7 +90,7 @@ def is_good(badge: Badge, now: datetime) -> bool:
     return badge.credentials is not None and badge.credentials.expires_at > now
 
 
-async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: str | None = None) -> None:
+async def join(badge: Badge, settings: WorkerSection, clock: Clock, trouble: str | None = None) -> None:
     """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
 
     A token is traded beside good ones too: what signed those may count no more, which nobody here can see. Where that fails they are used.
@@ -112,7 +112,7 @@ async def join(badge: Badge, settings: WorkerSettings, clock: Clock, trouble: st
         _log.info("the join token was not traded; the credentials of before are used", why=str(error))
 
 
-async def _trade(badge: Badge, settings: WorkerSettings, token: str, trouble: str | None) -> None:
+async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str | None) -> None:
     if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",
@@ -157,7 +157,7 @@ async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
     _log.info("the worker's credentials were renewed")
 
 
-async def _signed(session: aiohttp.ClientSession, settings: WorkerSettings) -> dict[str, str | None]:
+async def _signed(session: aiohttp.ClientSession, settings: WorkerSection) -> dict[str, str | None]:
     """What the cloud says of this machine, and its signature where that is not part of it. Raises Transient where it does not say."""
     if settings.cloud == "gcp":
         # For this platform alone: what others have had signed of the machine opens nothing here.

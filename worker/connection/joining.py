@@ -18,7 +18,7 @@ from muster.errors import Rejected, Transient
 from shared.clock import Clock
 from worker.connection.identity import Badge, is_good, join, load_badge
 from worker.places import Places
-from worker.settings import WorkerSettings, inherited_environment
+from worker.settings import WorkerSection, inherited_environment
 
 KEPT = "join.json"
 
@@ -96,7 +96,7 @@ def resolve(given: Given, directory: Path) -> Joining:
         found["address"] = _address_towards(url)
     try:
         joining = Joining.model_validate(found)
-        WorkerSettings(**_own(joining, directory))
+        WorkerSection(**_own(joining, directory))
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][-1]) if first["loc"] else "join"
@@ -125,7 +125,7 @@ async def join_here(joining: Joining, token: str | None, directory: Path, clock:
             "make a token on the platform: `muster worker token`",
         )
     secret = SecretStr(token) if token else None
-    settings = WorkerSettings(**_own(joining, directory), join_token=secret)
+    settings = WorkerSection(**_own(joining, directory), join_token=secret)
     if token is not None and not (is_good(badge, clock.now()) and _is_same(joining, directory)):
         badge.credentials = None
     await join(badge, settings, clock)

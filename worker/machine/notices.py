@@ -15,7 +15,7 @@ from shared.clock import Clock
 from shared.messages.allocations import MOST_STEP_S, Leaving
 from shared.outages import Outages
 from worker.machine.metadata import AwsMetadata, GcpMetadata
-from worker.settings import WorkerSettings
+from worker.settings import WorkerSection
 
 EVERY_S = 2.0
 GCP_NOTICE = timedelta(seconds=30)
@@ -115,7 +115,7 @@ class NoticeWatch:
         return min(MOST_STEP_S, max(0.0, (notice.at - self._clock.now()).total_seconds()))
 
 
-def notices_of(settings: WorkerSettings, session: aiohttp.ClientSession) -> Source | None:
+def notices_of(settings: WorkerSection, session: aiohttp.ClientSession) -> Source | None:
     """The source of this machine's cloud; None where none is set."""
     match settings.cloud:
         case None:

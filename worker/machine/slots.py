@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from muster.errors import Rejected
 from shared.messages.allocations import Slot
 from shared.messages.specs import SlotKind
-from worker.settings import WorkerSettings
+from worker.settings import WorkerSection
 
 _QUERY = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def find_slots(settings: WorkerSettings, environment: Mapping[str, str]) -> tuple[Slot, ...]:
+def find_slots(settings: WorkerSection, environment: Mapping[str, str]) -> tuple[Slot, ...]:
     """The slots of this machine, by what is set, else what is found. `CUDA_VISIBLE_DEVICES` leaves the others out.
 
     Raises:

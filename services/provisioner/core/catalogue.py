@@ -1,4 +1,4 @@
-"""What can be rented: kinds of machines, and the offers of them with their prices. Read from a file by `services/provisioner/catalogue.py`."""
+"""What can be rented: kinds of machines, and the offers of them with their prices. Read from a file by `services/provisioner/pools/catalogue.py`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

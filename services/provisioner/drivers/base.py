@@ -1,4 +1,4 @@
-"""The port to whatever brings machines. Neighbours: `effects` and `reconcile`, which alone call it; one module or package for each provider.
+"""The port to whatever brings machines. Neighbours: `reconcile/effects` and `reconcile/loop`, which alone call it; one module or package for each provider.
 
 An intent is launched any number of times with the effect of once: its id is the provider's idempotency token, or the machines' names derive
 from it. Every machine carries its intent and index, so that it is ours to be found again, whoever was killed when.
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Sighting
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Sighting
 from shared.ids import WorkerId
 
 

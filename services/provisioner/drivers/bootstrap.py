@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.provisioner.core.intents import Intent
+from services.provisioner.core.instances.intents import Intent
 from shared.ids import WorkerId
 
 PAUSE_S = 5

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import structlog
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.refusals import Refusal
 from services.provisioner.drivers import processes
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.processes import Command

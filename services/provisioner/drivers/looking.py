@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Sighting
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Sighting
 from services.provisioner.drivers.base import Driver, Identity, Machine
 from services.provisioner.metrics import provider_call
 from shared.clock import Clock

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
+from services.provisioner.core.instances.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
 from services.provisioner.metrics import count_refusal
 from services.provisioner.store.tables import hold
 from shared.bus import Unit

@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from functools import partial
 
-from services.registry import fences
+from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
+from services.registry.checkpoints.core.manifest import refuse_manifest
+from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
-from services.registry.core.names import refuse_manifest
-from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
-from services.registry.facts import Facts
-from services.registry.links import Links, bound_key, upload_key
-from services.registry.room import refuse_contents
-from services.registry.store import checkpoints, manifests, objects
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
-from services.registry.store.objects import content_of
-from services.registry.store.trials import StoredRun
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store.trials import StoredRun
+from services.registry.storage.links import Links, bound_key, upload_key
+from services.registry.storage.room import refuse_contents
+from services.registry.storage.store import files as manifests, objects
+from services.registry.storage.store.files import File
+from services.registry.storage.store.objects import content_of
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, Rejected
@@ -96,7 +98,7 @@ class Announcements:
         """The checkpoint with the files that it now waits for; or the answer, when there is one already."""
         checkpoint = await _announced(unit, facts, query)
         if run.fence.is_stale:
-            await fences.give_up(unit, checkpoint, Trigger.fenced, STALE)
+            await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE)
             return UploadLinks(files=(), state="abandoned", reason=STALE)
         if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
@@ -104,13 +106,13 @@ class Announcements:
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
         if query.given_up is not None:
             reason = f"worker {sender} cannot upload it: {query.given_up}"
-            await fences.give_up(unit, checkpoint, Trigger.upload_failed, reason)
+            await abandoning.give_up(unit, checkpoint, Trigger.upload_failed, reason)
             return UploadLinks(files=(), state="abandoned", reason=reason)
         waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
         others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
         contents = [*map(content_of, page.files), *map(content_of, others)]
         if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
-            await fences.give_up(unit, checkpoint, Trigger.over_quota, full)
+            await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full)
             return UploadLinks(files=(), state="abandoned", reason=full)
         known = await objects.find_known(unit.connection, map(content_of, page.files))
         files = [

@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
-from services.registry import events, fences, metrics
+from services.registry import metrics
+from services.registry.checkpoints import abandoning, events
+from services.registry.checkpoints.core.parts import has_part
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.checkpoints.verifier import Taken, Verifier
 from services.registry.core.checkpoint import PUBLIC, State, Trigger
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
-from services.registry.core.parts import has_part
-from services.registry.facts import Facts
-from services.registry.links import is_awaited
-from services.registry.room import refuse_contents
-from services.registry.store import checkpoints, manifests, objects, storage, workspaces
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
-from services.registry.store.objects import content_of
-from services.registry.store.reports import load_next
-from services.registry.store.trials import StoredRun
+from services.registry.ingest.store import load_next
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store.trials import StoredRun
+from services.registry.storage.links import is_awaited
+from services.registry.storage.room import refuse_contents
+from services.registry.storage.store import files as manifests, objects, tenants as storage, workspaces
+from services.registry.storage.store.files import File
+from services.registry.storage.store.objects import content_of
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
@@ -115,7 +118,7 @@ class Commits:
         if not has_part(checkpoint.parts, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
         if run.fence.is_stale:
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
             return Committed(
                 state="uploading",
@@ -134,7 +137,7 @@ class Commits:
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
         if missing:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
@@ -149,7 +152,7 @@ class Commits:
         if checkpoint.state is not State.committing:
             return _committed(checkpoint)
         if run.fence.is_stale:
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
         if checkpoint.version != begun.version:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
@@ -163,7 +166,7 @@ class Commits:
         if full := await refuse_contents(
             unit, checkpoint.tenant, checkpoint.experiment, contents, is_final=True
         ):
-            return _committed(await fences.give_up(unit, checkpoint, Trigger.over_quota, full))
+            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full))
         return _committed(await _keep(unit, checkpoint, taken.files))
 
 

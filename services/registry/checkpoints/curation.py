@@ -6,13 +6,14 @@ Each request is whole in one transaction or says why it is not, and asked again 
 import asyncio
 from dataclasses import asdict, replace
 
+from services.registry.checkpoints.core.collect import Verdict
+from services.registry.checkpoints.queries import load_view
 from services.registry.checkpoints.retention import Retention, let_go
+from services.registry.checkpoints.store import checkpoints, collection
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import PUBLIC, State
-from services.registry.core.collect import Verdict
 from services.registry.core.metadata import merge_metadata, refuse_metadata
-from services.registry.queries.checkpoints import load_view
-from services.registry.store import checkpoints, collection, objects, storage, workspaces
-from services.registry.store.checkpoints import Checkpoint
+from services.registry.storage.store import objects, tenants as storage, workspaces
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected

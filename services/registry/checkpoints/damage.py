@@ -2,9 +2,11 @@
 
 from functools import partial
 
-from services.registry import events, metrics
+from services.registry import metrics
+from services.registry.checkpoints import events
+from services.registry.checkpoints.store import checkpoints
 from services.registry.core.checkpoint import Trigger
-from services.registry.store import checkpoints, objects
+from services.registry.storage.store import objects
 from shared.bus import Unit
 
 

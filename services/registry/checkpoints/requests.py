@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.registry import fences
 from services.registry.checkpoints.commits import STALE
 from services.registry.checkpoints.damage import condemn
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.checkpoints.verifier import Verifier
+from services.registry.code import store as artifacts
 from services.registry.core.checkpoint import State, choose_newest
-from services.registry.core.supersede import NOTHING, Attempt, plan_boundaries
-from services.registry.facts import Facts
-from services.registry.links import Links
-from services.registry.store import artifacts, checkpoints, manifests, trials
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.trials import Standing, StoredRun
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store import trials
+from services.registry.runs.store.trials import Standing, StoredRun
+from services.registry.series.core.supersede import NOTHING, Attempt, plan_boundaries
+from services.registry.storage.links import Links
+from services.registry.storage.store import files as manifests
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from services.registry.checkpoints.core.collect import Pins, Verdict, judge_checkpoints
+from services.registry.checkpoints.store import checkpoints, collection
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.collection import Due
 from services.registry.core.checkpoint import CHECKPOINT, Trigger
-from services.registry.core.collect import Pins, Verdict, judge_checkpoints
-from services.registry.store import checkpoints, collection, models
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.collection import Due
 from shared.bus import Bus, Unit, Units
 from shared.ids import CheckpointId, TenantId
 from shared.messages.experiments import GetReferences
@@ -103,7 +103,7 @@ async def let_go(unit: Unit, plan: Sequence[UUID], reason: str) -> list[Checkpoi
 async def _pins(unit: Unit, wanted: list[UUID]) -> Pins:
     starts = await collection.load_starts(unit.connection, wanted)
     newest = await collection.load_newest(unit.connection, wanted)
-    return Pins(starts | newest, await models.load_registered(unit.connection, wanted))
+    return Pins(starts | newest, await collection.load_registered(unit.connection, wanted))
 
 
 def _parts(plan: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

@@ -12,8 +12,8 @@ import structlog
 
 from services.registry.checkpoints.damage import condemn
 from services.registry.checkpoints.verifier import Verifier
-from services.registry.store import manifests, objects
-from services.registry.store.objects import Unread
+from services.registry.storage.store import files as manifests, objects
+from services.registry.storage.store.objects import Unread
 from shared import faults
 from shared.bus import Units
 from shared.clock import Clock

@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.registry import fences
+from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import STALE
+from services.registry.checkpoints.core.settling import Decision, Open, Wait, judge_open
+from services.registry.checkpoints.store import checkpoints, collection, pending
+from services.registry.checkpoints.store.pending import PendingRun
 from services.registry.core.checkpoint import Trigger
-from services.registry.core.settling import Decision, Open, Wait, judge_open
-from services.registry.links import INCOMING
-from services.registry.store import checkpoints, collection, pending, trials
-from services.registry.store.pending import PendingRun
+from services.registry.runs.store import trials
+from services.registry.storage.links import INCOMING
 from shared.bus import Unit, Units
 from shared.errors import MusterError
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, derived_id
@@ -115,7 +116,7 @@ async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> Non
         "changed_at": unit.now,
     }
     await checkpoints.insert_checkpoint(unit.connection, row)
-    await fences.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
+    await abandoning.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
 
 
 def _delayed(run: PendingRun, count: int, reason: str) -> UploadsDelayed:

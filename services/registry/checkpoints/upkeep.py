@@ -10,20 +10,14 @@ from uuid import UUID
 
 import structlog
 
-from services.registry import events
+from services.registry.checkpoints import events
 from services.registry.checkpoints.retention import Retention
+from services.registry.checkpoints.store import checkpoints, collection
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.code import store as artifacts
 from services.registry.core.checkpoint import Trigger
-from services.registry.links import INCOMING, kept_prefix, upload_prefix
-from services.registry.store import (
-    artifacts,
-    checkpoints,
-    collection,
-    deleting,
-    objects,
-    storage,
-    workspaces,
-)
-from services.registry.store.checkpoints import Checkpoint
+from services.registry.storage.links import INCOMING, kept_prefix, upload_prefix
+from services.registry.storage.store import litter, objects, tenants as storage, workspaces
 from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
@@ -144,14 +138,14 @@ class Upkeep:
     async def _sweep_litter(self) -> None:
         """Below what was deleted, what came by URLs that were good for a while longer."""
         async with self.units.system() as unit:
-            due = await deleting.load_litter(unit.connection, self.clock.now())
+            due = await litter.load_litter(unit.connection, self.clock.now())
         for prefix in due:
             found = [one.key async for one in self.objects.list(prefix)]
             async with self.units.system() as unit:
                 shared = await objects.load_shared(unit.connection, found)
             await self.objects.delete_many([key for key in found if key not in shared])
         async with self.units.system() as unit:
-            await deleting.save_swept(unit.connection, due)
+            await litter.save_swept(unit.connection, due)
 
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""

@@ -13,10 +13,10 @@ from uuid import UUID
 
 import structlog
 
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.links import is_awaited, is_upload, kept_key, plan_parts
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
+from services.registry.storage.links import is_awaited, is_upload, kept_key, plan_parts
+from services.registry.storage.store.files import File
 from shared.clock import Clock
 from shared.errors import MusterError, NotFound, Rejected, Transient
 from shared.ids import new_id
@@ -111,7 +111,9 @@ class Verifier:
         lost = await self._find_lost([file for file in files if file not in awaited])
         bound = tuple(file for file in awaited if not is_upload(file.key))
         sent = [file for file in awaited if is_upload(file.key)]
-        copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in sent)
+        copies = tuple(
+            replace(file, key=kept_key(checkpoint.tenant, checkpoint.id, attempt, file)) for file in sent
+        )
         reasons = await asyncio.gather(*map(self._look, bound), *map(self._copy, sent, copies))
         mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:

@@ -39,6 +39,9 @@ class Trigger(StrEnum):
     objects_gone = "objects gone"
 
 
+OPEN = (State.announced, State.uploading, State.committing)
+"""Neither saved nor given up."""
+
 PUBLIC: dict[State, CheckpointState] = {
     State.announced: "uploading",
     State.uploading: "uploading",

@@ -1,4 +1,4 @@
-"""The committed mark of a source: which record it expects next. Neighbour: `store/reports.py` moves the mark's row."""
+"""The committed mark of a source: which record it expects next. Neighbour: `ingest/store.py` moves the mark's row."""
 
 FIRST_RECORD = 1
 """A journal numbers its records from here, without gaps."""

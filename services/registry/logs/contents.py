@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Iterator
 
-from services.registry.core.logs.lines import Layout, Part, parts_of
-from services.registry.links import log_key
-from services.registry.store.log_objects import StoredObject
+from services.registry.logs.core.lines import Layout, Part, parts_of
+from services.registry.logs.store.objects import StoredObject
+from services.registry.storage.links import log_key
 from shared.objects import ObjectStore, read_all
 
 OBJECT_BYTES = 256 * 1024 * 1024

@@ -10,12 +10,12 @@ from datetime import timedelta
 
 import structlog
 
-from services.registry.core.logs.lines import Block, pack
-from services.registry.links import log_key
+from services.registry.logs.core.lines import Block, pack
 from services.registry.logs.reader import LogReader
-from services.registry.store import log_objects, logs
-from services.registry.store.log_objects import Attempt, Due
-from services.registry.store.logs import StoredChunk
+from services.registry.logs.store import chunks as logs, objects as log_objects
+from services.registry.logs.store.chunks import StoredChunk
+from services.registry.logs.store.objects import Attempt, Due
+from services.registry.storage.links import log_key
 from shared import faults
 from shared.bus import Units
 from shared.clock import Clock

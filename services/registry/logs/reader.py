@@ -17,12 +17,12 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from services.registry.core.logs.lines import Block, KeptLine, Part
-from services.registry.core.logs.matching import Matcher
 from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
-from services.registry.store import log_objects, logs
-from services.registry.store.log_objects import StoredObject, TrialLog
-from services.registry.store.logs import StoredChunk
+from services.registry.logs.core.lines import Block, KeptLine, Part
+from services.registry.logs.core.matching import Matcher
+from services.registry.logs.store import chunks as logs, objects as log_objects
+from services.registry.logs.store.chunks import StoredChunk
+from services.registry.logs.store.objects import StoredObject, TrialLog
 from shared.bus import Units
 from shared.errors import NotFound
 from shared.ids import TenantId

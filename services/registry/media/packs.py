@@ -8,13 +8,14 @@ import asyncio
 import hashlib
 from uuid import UUID
 
-from services.registry import fences
-from services.registry.core.media import choose_kept, refuse_pack
-from services.registry.facts import Facts
-from services.registry.links import Links, incoming_key, media_key
-from services.registry.room import refuse_bytes
-from services.registry.store import media, storage, workspaces
-from services.registry.store.media import Pack
+from services.registry.media import store as media
+from services.registry.media.incoming import choose_kept, refuse_pack
+from services.registry.media.store import Pack
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.storage.links import Links, incoming_key, media_key
+from services.registry.storage.room import refuse_bytes
+from services.registry.storage.store import tenants as storage, workspaces
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from services.registry.links import media_key
-from services.registry.store import media, storage, workspaces
+from services.registry.media import store as media
+from services.registry.storage.links import media_key
+from services.registry.storage.store import tenants as storage, workspaces
 from shared.bus import Units
 from shared.clock import Clock
 from shared.objects import ObjectStore

@@ -1,1 +1,1 @@
-"""Tables and queries of the registry, one file per entity. Every function works inside the caller's transaction."""
+"""The tables of all slices; each slice reads and writes its own in its `store`."""

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 
-from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.refusals import Refusal
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.errors import Transient
 from shared.ids import WorkerId
 from simulator.agenda import Agenda

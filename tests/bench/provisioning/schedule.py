@@ -8,10 +8,10 @@ from random import Random
 from uuid import UUID
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import worker_at
-from services.provisioner.core.loads import Load
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import IntentId
+from services.provisioner.core.instances.intents import worker_at
+from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.decisions import Demand as Told
 from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.worker import Drain, Liveness, Worker

@@ -9,8 +9,8 @@ import orjson
 from pydantic import SecretStr
 
 from services.provisioner import store
-from services.provisioner.catalogue import CatalogueFile
-from services.provisioner.core.spec import resolve
+from services.provisioner.pools.catalogue import CatalogueFile
+from services.provisioner.pools.definitions import resolve
 from shared.db import Database
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition, Spending

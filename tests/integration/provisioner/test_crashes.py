@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from services.provisioner import effects, reconcile
+from services.provisioner.reconcile import effects, loop as reconcile
 from shared import faults
 from shared.bus import units
 from tests.integration.provisioner.neighbours import Around

@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 from google.auth.compute_engine import _metadata
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.intents import Intent, Presence
+from services.provisioner.core.instances.intents import Intent, Presence
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.gcp.api import ComputeEngine

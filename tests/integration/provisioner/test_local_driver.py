@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from services.provisioner.core.intents import Presence
+from services.provisioner.core.instances.intents import Presence
 from services.provisioner.drivers import local
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.local import LocalDriver, Site

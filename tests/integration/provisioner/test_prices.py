@@ -12,7 +12,7 @@ import yaml
 from aiohttp import web
 
 from deploy.prices.refresh import At, Wish, refresh
-from services.provisioner.catalogue import CatalogueFile
+from services.provisioner.pools.catalogue import CatalogueFile
 from shared.errors import Rejected
 from tests.integration.provisioner.renting import KEY
 from tests.support.gcp_server import Project, write_key

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.embedded.host.ports import free_ports
-from services.provisioner import effects
+from services.provisioner.reconcile import effects
 from shared.clock import SystemClock
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from tests.integration.provisioner.neighbours import Around

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from muster.errors import NotFound, Rejected
-from services.registry.core.chunks import Columns, split, to_packed
+from services.registry.series.core.chunks import Columns, split, to_packed
 from shared.ids import ExperimentId, new_id
 from shared.messages.exports import Export, Exported, ExportMetrics, ExportTable
 from tests.integration.registry.messages import report, validation, wanted

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from muster.errors import Rejected
-from services.registry.core.chunks import Columns, to_packed, to_plain
+from services.registry.series.core.chunks import Columns, to_packed, to_plain
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.metrics import GetSeries, GetSummaries
 from shared.messages.retention import GetRetention, RetentionRule, SetRetention

@@ -5,7 +5,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from services.registry.core.chunks import from_bytes
+from services.registry.series.core.chunks import from_bytes
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, new_id
 from shared.partitions import partition_name

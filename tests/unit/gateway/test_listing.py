@@ -45,8 +45,8 @@ from services.gateway.tokens.schema import ListTokensRequest
 from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListWebhooksRequest
-from services.registry.queries.checkpoints import LISTING
-from services.registry.store.checkpoints import LISTED
+from services.registry.checkpoints.queries import LISTING
+from services.registry.checkpoints.store.checkpoints import LISTED
 from shared.errors import Rejected
 from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Listing, Wanted, position_of

@@ -5,7 +5,15 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from services.provisioner.core.instance import FINAL, INSTANCE, State, Trigger, ended, moved, worker_of
+from services.provisioner.core.instances.instance import (
+    FINAL,
+    INSTANCE,
+    State,
+    Trigger,
+    ended,
+    moved,
+    worker_of,
+)
 from shared.errors import Broken
 from tests.unit.provisioner.world import NOW, instance, seconds
 

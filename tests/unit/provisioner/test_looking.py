@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.instance import IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.drivers.looking import ALL_EVERY, EVERY, MAX_AGE, LookingDriver
 from shared.errors import Transient
 from shared.ids import WorkerId

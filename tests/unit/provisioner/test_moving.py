@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from services.provisioner.core.instance import Instance, State
-from services.provisioner.core.loads import Load
-from services.provisioner.core.moving import Waste
-from services.provisioner.core.sizing import Sizing, plan_size, with_moves
-from services.provisioner.core.spec import PoolSpec, SpotRule
-from services.provisioner.core.standing import Demand, Standing
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.planning.moving import Waste
+from services.provisioner.core.planning.sizing import Sizing, plan_size, with_moves
+from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from shared.ids import TenantId, id_of
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 

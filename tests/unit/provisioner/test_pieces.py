@@ -5,12 +5,12 @@ from collections import Counter
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Room
-from services.provisioner.core.instance import Instance, State
-from services.provisioner.core.lack import Lack
-from services.provisioner.core.pieces import Lacking, cover, filling, lacking_of
-from services.provisioner.core.sizing import plan_size
-from services.provisioner.core.standing import Demand, Standing
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.sizing import plan_size
+from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.renting.choosing import Room
+from services.provisioner.core.renting.pieces import Lacking, cover, filling, lacking_of
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 
 SMALL, MIDDLE, LARGE = offer(1, 1.0), offer(4, 3.0), offer(8, 7.0)

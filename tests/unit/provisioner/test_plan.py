@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from services.provisioner.core.absences import Absences
-from services.provisioner.core.instance import Instance, State, Trigger, moved
-from services.provisioner.core.intents import Presence, Sighting
-from services.provisioner.core.loads import Load, Loads
-from services.provisioner.core.outcomes import (
+from services.provisioner.core.instances.instance import Instance, State, Trigger, moved
+from services.provisioner.core.instances.intents import Presence, Sighting
+from services.provisioner.core.instances.outcomes import (
     on_kicked,
     on_not_done,
     on_placed,
@@ -19,9 +17,11 @@ from services.provisioner.core.outcomes import (
     on_started_again,
     pause_after,
 )
-from services.provisioner.core.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.refusals import Hold, Refusal, on_refused as on_hold
-from services.provisioner.core.standing import Demand, Standing
+from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused as on_hold
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.loads import Load, Loads
+from services.provisioner.core.planning.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.planning.standing import Demand, Standing
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from services.provisioner.catalogue import read_catalogue
 from services.provisioner.drivers.prices import read_prices
+from services.provisioner.pools.catalogue import read_catalogue
 from services.provisioner.providers.entries import (
     AwsEntry,
     GcpEntry,

@@ -6,7 +6,15 @@ from typing import get_args
 import pytest
 
 from services.provisioner.core.catalogue import Catalogue, MachineKind, Offer
-from services.provisioner.core.refusals import BACKOFFS, Cause, Hold, Refusal, fault_of, is_held, on_refused
+from services.provisioner.core.instances.refusals import (
+    BACKOFFS,
+    Cause,
+    Hold,
+    Refusal,
+    fault_of,
+    is_held,
+    on_refused,
+)
 from shared.errors import Rejected
 from tests.unit.provisioner.world import NOW, seconds
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instance import Instance, State
-from services.provisioner.core.refusals import Hold, Refusal, on_refused
-from services.provisioner.core.sizing import plan_size
-from services.provisioner.core.spec import PoolSpec, SpotRule
-from services.provisioner.core.standing import Budget, Demand, Standing
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused
+from services.provisioner.core.planning.sizing import plan_size
+from services.provisioner.core.planning.standing import Budget, Demand, Standing
+from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, of_offer, offer, seconds, spec
 
 S = State

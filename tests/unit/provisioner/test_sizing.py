@@ -6,10 +6,10 @@ from datetime import datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from services.provisioner.core.instance import LEAVING, Instance, State, Trigger, moved
-from services.provisioner.core.sizing import Sizing, plan_size
-from services.provisioner.core.spec import PoolSpec
-from services.provisioner.core.standing import Demand, Standing
+from services.provisioner.core.instances.instance import LEAVING, Instance, State, Trigger, moved
+from services.provisioner.core.planning.sizing import Sizing, plan_size
+from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds, spec
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from services.provisioner.catalogue import CatalogueFile, read_catalogue
 from services.provisioner.core.catalogue import Catalogue
-from services.provisioner.core.spec import SpotRule, resolve
-from services.provisioner.core.standing import Demand
-from services.provisioner.pools import Pools
+from services.provisioner.core.planning.standing import Demand
+from services.provisioner.core.renting.spec import SpotRule
+from services.provisioner.pools.catalogue import CatalogueFile, read_catalogue
+from services.provisioner.pools.definitions import resolve
+from services.provisioner.pools.specs import Pools
 from services.provisioner.store import Provider
 from shared.errors import Rejected
 from shared.messages.machine_pools import PoolDefinition

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.choosing import Room
-from services.provisioner.core.instance import State
-from services.provisioner.core.refusals import Hold, Refusal, on_refused
-from services.provisioner.core.sizing import plan_size
-from services.provisioner.core.spec import Order
-from services.provisioner.core.spreading import LEAST_OF_ONE, MOST_DEARER, spread
-from services.provisioner.core.standing import Demand, Standing
+from services.provisioner.core.instances.instance import State
+from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused
+from services.provisioner.core.planning.sizing import plan_size
+from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.renting.choosing import Room
+from services.provisioner.core.renting.spec import Order
+from services.provisioner.core.renting.spreading import LEAST_OF_ONE, MOST_DEARER, spread
 from tests.unit.provisioner.world import NOW, of_offer, offer, spec
 
 ZONES = tuple(offer(price=1 + at / 100, zone=f"z{at}") for at in range(6))

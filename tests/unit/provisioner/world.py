@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instance import Instance, IntentId, State, worker_of
-from services.provisioner.core.spec import PoolSpec
+from services.provisioner.core.instances.instance import Instance, IntentId, State, worker_of
+from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import InstanceId, PoolName
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

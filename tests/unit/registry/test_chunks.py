@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.core.arrivals import Arrived
-from services.registry.core.chunks import (
+from services.registry.series.core.arrivals import Arrived
+from services.registry.series.core.chunks import (
     MOST_POINTS,
     ROLLED_UP,
     Columns,
@@ -21,7 +21,7 @@ from services.registry.core.chunks import (
     to_packed,
     to_plain,
 )
-from services.registry.core.downsample import choose_points
+from services.registry.series.core.downsample import choose_points
 from tests.support.points import arrived
 
 _INT = st.integers(-(2**63), 2**63 - 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.archive import ArchivedFile
-from services.registry.core.code import MOST_TEXT_BYTES, fitting, text_of
+from services.registry.code.core import MOST_TEXT_BYTES, fitting, text_of
 from shared.messages.files import CodeText, FileEntry
 
 FILE = FileEntry(path="train.py", size_bytes=MOST_TEXT_BYTES, sha256="0" * 64)

@@ -6,13 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.core.collect import (
-    Kept,
-    Pins,
-    Policy,
-    Verdict,
-    judge_checkpoints,
-)
+from services.registry.checkpoints.core.collect import Kept, Pins, Policy, Verdict, judge_checkpoints
 
 
 def _kept(number: int, trial: int, step: int, metric: float | None) -> Kept:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import JsonValue
 
-from services.registry.core.datasets import DATASETS_KEPT, dataset_id, find_datasets, parse_dataset
+from services.registry.runs.core.datasets import DATASETS_KEPT, dataset_id, find_datasets, parse_dataset
 from shared.messages.lineage import Dataset
 
 DIGITS = Dataset(name="digits", version="3", hash="ab")

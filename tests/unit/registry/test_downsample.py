@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.core.downsample import choose_points
+from services.registry.series.core.downsample import choose_points
 
 
 @given(

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import JsonValue
 
-from services.registry.core.exporting import parts
-from services.registry.core.exporting.parts import Part
-from services.registry.core.exporting.points import SCHEMA, Rows, to_table
-from services.registry.core.exporting.trials import Values, make_schema, to_table as to_trials
-from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat
+from services.registry.exports.core import parts
+from services.registry.exports.core.parts import Part
+from services.registry.exports.core.points import SCHEMA, Rows, to_table
+from services.registry.exports.core.trials import make_schema, to_table as to_trials
+from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
 
 
 @pytest.mark.parametrize("format", ["arrow", "parquet"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.core.fencing import Ending, Fence
+from services.registry.runs.core.fencing import Ending, Fence
 
 
 @pytest.mark.parametrize(

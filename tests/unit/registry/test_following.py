@@ -2,8 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from services.registry.core.chunks import Columns
-from services.registry.core.following import Place, Reported, choose_new, has_missed, recount
+from services.registry.series.core.chunks import Columns
+from services.registry.series.core.following import Place, Reported, choose_new, has_missed, recount
 from tests.support.points import Row, arrived
 
 Record = tuple[int, int, dict[str, float]]

@@ -1,6 +1,6 @@
 """An answer about lineage holds the facts of what is nearest."""
 
-from services.registry.queries.lineage import FACTS_BYTES_PER_ANSWER, with_fitting_facts
+from services.registry.lineage.queries import FACTS_BYTES_PER_ANSWER, with_fitting_facts
 from shared.messages.lineage import Node
 
 

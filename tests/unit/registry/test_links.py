@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
-from services.registry.links import INCOMING, LINKS_BYTES, Links, is_upload, plan_parts
-from services.registry.store.manifests import File
+from services.registry.storage.links import INCOMING, LINKS_BYTES, Links, is_upload, plan_parts
+from services.registry.storage.store.files import File
 from shared.messages.files import FileLink
 from shared.objects import ObjectStore
 

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from services.registry.core.logs.lines import Block, Packed, Row, pack
-from services.registry.core.logs.matching import Matcher, Wanted
-from services.registry.links import log_key
 from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
+from services.registry.logs.core.lines import Block, Packed, Row, pack
+from services.registry.logs.core.matching import Matcher, Wanted
 from services.registry.logs.reader import THREADS, LogReader, Piece, Search
-from services.registry.store.log_objects import StoredObject, TrialLog
+from services.registry.logs.store.objects import StoredObject, TrialLog
+from services.registry.storage.links import log_key
 from shared.clock import SystemClock
 from shared.errors import NotFound
 from shared.ids import TenantId

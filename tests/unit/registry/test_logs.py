@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from services.registry.core.logs.grams import (
+from services.registry.logs.core.grams import (
     Grams,
     asked_hashes,
     index_letters,
@@ -15,8 +15,8 @@ from services.registry.core.logs.grams import (
     slice_of,
     slices_with,
 )
-from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
-from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
+from services.registry.logs.core.lines import Block, Row, letters, pack, parts_of
+from services.registry.logs.core.matching import Matcher, Wanted, check_pattern
 from services.registry.logs.reader import Found, Search
 from shared.errors import Rejected
 

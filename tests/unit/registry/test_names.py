@@ -3,16 +3,14 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.core.names import (
+from services.registry.checkpoints.core.manifest import refuse_manifest
+from services.registry.core.names import refuse_path
+from services.registry.models.core.names import model_key, refuse_alias, refuse_model_name
+from services.registry.series.core.names import (
     METRICS_PER_REPORT,
     SERIES_PER_RUN,
     choose_new_series,
-    model_key,
-    refuse_alias,
-    refuse_manifest,
     refuse_metric_name,
-    refuse_model_name,
-    refuse_path,
     refuse_report,
 )
 

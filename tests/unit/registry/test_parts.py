@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from services.registry.core.stage import (
+from services.registry.models.core.stage import (
     STAGE,
     Staged,
     ask_stage,

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from services.registry.core.steps import EVERY_STEP, part_steps
+from services.registry.series.core.steps import EVERY_STEP, part_steps
 
 CHUNKS = st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 20))).map(sorted)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 
-from services.registry.core.chunks import Columns, thin
-from services.registry.core.summary import Points, Summary, cut, merge, summarise, summarise_sorted
+from services.registry.series.core.chunks import Columns, thin
+from services.registry.series.core.summary import Points, Summary, cut, merge, summarise, summarise_sorted
 
 _points = st.lists(st.tuples(st.integers(0, 20), st.floats(-1e6, 1e6) | st.just(math.nan)), min_size=1)
 

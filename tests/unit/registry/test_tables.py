@@ -9,7 +9,7 @@ from sqlalchemy import FromClause, column as sql_column, table
 from sqlalchemy.dialects.postgresql.asyncpg import dialect
 
 from muster.errors import Rejected
-from services.registry.core.tables.columns import (
+from services.registry.trial_table.core.columns import (
     Column,
     Fact,
     Hyperparameter,
@@ -19,13 +19,8 @@ from services.registry.core.tables.columns import (
     metric_name,
     name_of,
 )
-from services.registry.core.tables.filters import (
-    Filter,
-    read_column_name,
-    read_filter,
-    read_orders,
-)
-from services.registry.store.filtering import Cells
+from services.registry.trial_table.core.filters import Filter, read_column_name, read_filter, read_orders
+from services.registry.trial_table.store.filtering import Cells
 from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Order
 
 LOSS = Search("loss", smaller_is_better=True)

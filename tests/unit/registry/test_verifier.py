@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
+from services.registry.checkpoints.store.checkpoints import Checkpoint
 from services.registry.checkpoints.upkeep import INCOMING_FOR, sweep_incoming
 from services.registry.checkpoints.verifier import CARRIED_BYTES, Verifier
 from services.registry.core.checkpoint import State
-from services.registry.links import INCOMING, plan_parts
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.manifests import File
+from services.registry.storage.links import INCOMING, plan_parts
+from services.registry.storage.store.files import File
 from shared.clock import SystemClock
 from shared.objects import read_all
 from shared.objects.directory import DirectoryObjects

@@ -5,7 +5,7 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from services.scheduler.rulings.rules import ruled, rules_of
 from services.scheduler.service import default_policy
-from services.scheduler.settings import PoolSettings
+from services.scheduler.settings import PoolSection
 from shared.messages.pools import PoolRules
 from simulator.files.reading import read_policy
 from simulator.files.schema import Cluster, Machines
@@ -33,9 +33,9 @@ def test_a_pool_has_one_default_wherever_it_is_written() -> None:
     machines = Cluster(machines=(Machines(slots=1),))
     assert rules_of(DEFAULT) == PoolRules()
     assert ruled(DEFAULT, PoolRules()) == DEFAULT
-    assert default_policy(PoolSettings()) == DEFAULT
+    assert default_policy(PoolSection()) == DEFAULT
     assert policy_of(read_policy("default"), machines, POOL) == DEFAULT
-    plain = PoolSettings.model_validate({"order": "priority", "quantum_s": "none"})
+    plain = PoolSection.model_validate({"order": "priority", "quantum_s": "none"})
     assert default_policy(plain).quantum is None, "as an environment says it"
     assert DEFAULT.order == "fair_share"
     assert DEFAULT.preemption

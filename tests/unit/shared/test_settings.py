@@ -11,13 +11,13 @@ URLS = {
 }
 
 
-class SearcherSettings(Section):
+class SearcherSection(Section):
     cache: int = 10
 
 
 class Settings(ServiceSettings):
     postgres: PostgresSettings
-    searcher: SearcherSettings = SearcherSettings()
+    searcher: SearcherSection = SearcherSection()
 
 
 @pytest.fixture(autouse=True)

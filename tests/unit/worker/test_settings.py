@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from worker.settings import WorkerSettings
+from worker.settings import WorkerSection
 
 
 def test_labels_are_read_from_one_line() -> None:
-    own = WorkerSettings(id="w1", directory=Path("/tmp/w1"), labels="zone=a, rack=r7,")
+    own = WorkerSection(id="w1", directory=Path("/tmp/w1"), labels="zone=a, rack=r7,")
     assert own.own_labels == {"rack": "r7", "zone": "a"}
-    assert WorkerSettings(id="w1", directory=Path("/tmp/w1")).own_labels == {}
+    assert WorkerSection(id="w1", directory=Path("/tmp/w1")).own_labels == {}
 
 
 @pytest.mark.parametrize("text", ["rack", "rack=", "=r7", "rack=r7,rack=r8", "rack=r 7", "-rack=r7", "a=b=c"])
 def test_what_is_no_label_is_refused(text: str) -> None:
     with pytest.raises(ValidationError, match="label"):
-        WorkerSettings(id="w1", directory=Path("/tmp/w1"), labels=text)
+        WorkerSection(id="w1", directory=Path("/tmp/w1"), labels=text)

@@ -11,7 +11,7 @@ export type ModelVersion = Resource<"ModelVersion">;
 export type Stage = Resource<"ModelStage">;
 export type LineageGraph = Resource<"LineageGraph">;
 
-/** To which stages the registry lets a version come from where it is (`services/registry/core/stage.py`, which a test compares). */
+/** To which stages the registry lets a version come from where it is (`services/registry/models/core/stage.py`, which a test compares). */
 export const STAGES_AFTER: Record<Stage, readonly Stage[]> = {
   none: ["candidate", "staging", "archived"],
   candidate: ["none", "staging", "archived"],

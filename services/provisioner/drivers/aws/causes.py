@@ -1,6 +1,6 @@
 """What EC2's error codes mean (EC2 API reference, "Error codes"). What is not named here is judged by its beginning."""
 
-from services.provisioner.core.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, Refusal
 
 _CODES: dict[Cause, str] = {
     "no_capacity": "InsufficientInstanceCapacity InsufficientHostCapacity InsufficientCapacity"

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import structlog
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting, worker_at
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting, worker_at
+from services.provisioner.core.instances.refusals import Refusal
 from services.provisioner.drivers.aws.causes import refusal
 from services.provisioner.drivers.aws.connection import Ec2, Refused
 from services.provisioner.drivers.aws.request import (

@@ -6,7 +6,7 @@ from random import Random
 
 import aiohttp
 
-from services.provisioner.core.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, Refusal
 from services.provisioner.drivers.gcp.tokens import Tokens
 from services.provisioner.drivers.pace import Pace, Throttled
 from services.provisioner.drivers.rest import Answer, Json, Request, exchange

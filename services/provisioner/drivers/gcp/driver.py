@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import structlog
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.instances.refusals import Refusal
 from services.provisioner.drivers.base import Identity, Machine
 from services.provisioner.drivers.gcp.api import ComputeEngine, Refused, refusal
 from services.provisioner.drivers.gcp.request import (

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import Intent, Presence, Sighting
+from services.provisioner.core.instances.instance import IntentId
+from services.provisioner.core.instances.intents import Intent, Presence, Sighting
 from services.provisioner.drivers.bootstrap import Bootstrap, script
 from services.provisioner.drivers.rest import Json
 from shared.ids import WorkerId

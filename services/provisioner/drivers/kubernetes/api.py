@@ -12,7 +12,7 @@ from kubernetes_asyncio.client import ApiClient, ApiException, Configuration
 from kubernetes_asyncio.config import ConfigException
 from yaml import YAMLError
 
-from services.provisioner.core.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, Refusal
 from services.provisioner.drivers.kubernetes.access import Access
 from services.provisioner.drivers.pace import Pace, Throttled
 from services.provisioner.drivers.rest import Json

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import structlog
 
-from services.provisioner.core.instance import Instance, IntentId
-from services.provisioner.core.intents import Intent, Launched, Sighting
-from services.provisioner.core.refusals import Refusal
+from services.provisioner.core.instances.instance import Instance, IntentId
+from services.provisioner.core.instances.intents import Intent, Launched, Sighting
+from services.provisioner.core.instances.refusals import Refusal
 from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.kubernetes.api import ApiServer, Refused, refusal
 from services.provisioner.drivers.kubernetes.objects import (

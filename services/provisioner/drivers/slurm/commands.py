@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from services.provisioner.core.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, Refusal
 from shared.errors import Rejected, Transient
 
 PATIENCE_S = 30.0

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import Presence, Sighting, worker_at
+from services.provisioner.core.instances.instance import IntentId
+from services.provisioner.core.instances.intents import Presence, Sighting, worker_at
 from shared.ids import WorkerId
 
 GONE = frozenset(

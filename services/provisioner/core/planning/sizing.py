@@ -1,0 +1,284 @@
+"""How many machines a pool needs, and of what: from its definition, the demand, what stands, what is held, and who has been idle for how long."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from math import inf
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, State
+from services.provisioner.core.instances.refusals import is_held
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.moving import Ground, plan_moves
+from services.provisioner.core.planning.standing import Budget, Demand, Standing
+from services.provisioner.core.renting.choosing import Room, cheapest
+from services.provisioner.core.renting.pieces import Lacking, cover, filling, lacking_of
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.spreading import is_asked, runs_short, spread
+from shared.ids import WorkerId
+
+SETTLES_IN = timedelta(seconds=5)
+"""How long a demand that is older than a worker's joining is taken to be answered by that worker."""
+LEAD = timedelta(hours=1)
+"""No machine is launched that could pass a budget within this time, with all that stands running on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Machines of one offer, at these seats."""
+
+    offer: Offer
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What to launch; who is to go when it is empty, and whose runs are asked to go on elsewhere (`moved`); who may stay after all; who has not joined, and is not to.
+    `short`: why fewer are launched than asked for. `rates`: what machines cost per hour that their work would not cost elsewhere; None: nobody has looked."""
+
+    launches: tuple[Launch, ...] = ()
+    drains: tuple[Instance, ...] = ()
+    undone: tuple[Instance, ...] = ()
+    withdrawn: tuple[Instance, ...] = ()
+    moved: tuple[Instance, ...] = ()
+    rates: Mapping[WorkerId, float] | None = None
+    lack: Lack = field(default_factory=Lack)
+    short: str | None = None
+
+
+def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
+    """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them. While demand may
+    grow, machines that it fills already are brought up ahead of the rest.
+
+    Staying comes before starting: one that is draining is taken back first. Ties: the dearest goes first, then the newest.
+    """
+    live = standing.live
+    staying = [one for one in live if one.state not in LEAVING]
+    lacking = _missing(spec, standing, now)
+    below = min(spec.minimum, spec.maximum) - len(staying)
+    lack = standing.lack.sampled(lacking.slots, now)
+    if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.patience, now):
+        ahead = filling(lacking, _offers(spec, standing, now), spec.order)
+        return replace(_grow(spec, standing, (0, ahead), now), lack=lack)
+    if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
+        return _grow(spec, standing, (below, lacking), now)
+    excess = len(staying) - spec.maximum
+    withdrawn = [one for one in reversed(staying) if one.state in STARTING][: max(0, excess)]
+    too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
+    idle = _idle_too_long(spec, standing, [one for one in staying if one not in too_many], now)
+    spare = len(staying) - len(withdrawn) - spec.minimum
+    return Sizing(
+        drains=(*too_many, *idle)[: max(0, spare)],
+        withdrawn=tuple(withdrawn),
+        short=_too_large(spec, standing.demand),
+    )
+
+
+def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime) -> Sizing:
+    """With who gives way to cheaper machines. Nobody is moved while something waits, nor below the minimum."""
+    if not spec.moves_runs or standing.loads is None:
+        return sizing
+    room, _ = _room(spec, standing)
+    offers = _offers(spec, standing, now)
+    moves = plan_moves(spec, Ground(standing.live, standing.loads, standing.wasted, offers, room))
+    demand = standing.demand
+    if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
+        return replace(sizing, rates=moves.rates)
+    staying = sum(one.state not in LEAVING for one in standing.live)
+    moved = moves.due[: max(0, staying - spec.minimum)]
+    # Who is idle may be where the others go.
+    drains = () if moved else sizing.drains
+    launches = _launches(standing.live, moves.launches)
+    return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
+
+
+def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: datetime) -> Sizing:
+    """Takes back who is leaving, then launches so many machines, and what covers the slots that are missing."""
+    live, (below, lacking) = standing.live, needs
+    missing = lacking.slots
+    staying = sum(one.state not in LEAVING for one in live)
+    back: list[Instance] = []
+    for one in reversed(live):
+        if one.state is State.DRAINING and (missing > 0 or below > 0) and staying + len(back) < spec.maximum:
+            back.append(one)
+            missing, below = missing - one.slots, below - 1
+    room, limit = _room(spec, standing)
+    offers = _offers(spec, standing, now)
+    machines = _choose(spec, standing, (lacking.after(one.slots for one in back), back), (offers, room))
+    full, room = room, room.less(machines)
+    for _ in range(below - len(machines)):
+        one_more = cheapest(
+            [offer for offer in offers if room.fits(offer) and _may_be(spec, standing, offer, machines)],
+            spec.order,
+        )
+        if one_more is not None:
+            machines.append(one_more)
+            room = room.less([one_more])
+    launched = sum(offer.kind.slots for offer in machines)
+    is_short = launched < missing or len(machines) < below
+    if spec.order == "cheapest" and runs_short(spec.offers, standing.holds, now):
+        machines = [one for one in spread(machines, offers, full) if not is_asked(one, live)]
+    return Sizing(
+        launches=_launches(live, machines),
+        undone=tuple(back),
+        short=_why_short(offers, room, limit) if is_short else _too_large(spec, standing.demand),
+    )
+
+
+def _offers(spec: PoolSpec, standing: Standing, now: datetime) -> list[Offer]:
+    """What may be asked for now."""
+    return [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+
+
+def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
+    slots = sum(one.slots for one in staying)
+    return len(staying) >= spec.maximum or (spec.maximum_slots is not None and slots >= spec.maximum_slots)
+
+
+def _asked(spec: PoolSpec, standing: Standing) -> int:
+    """Slots that should come beyond what stands. What no machine of the pool could hold in one piece is not rented for."""
+    demand, idle = standing.demand, standing.demand.idle
+    if demand.heard_at is None:
+        idle = sum(one.slots for one in standing.live if one.state is State.READY and one.is_open)
+    if demand.kind not in (None, spec.kind):
+        return max(0, spec.reserve_slots - idle)
+    return demand.waiting + max(0, demand.soon + spec.reserve_slots - idle)
+
+
+def _missing(spec: PoolSpec, standing: Standing, now: datetime) -> Lacking:
+    """What is asked for and does not come yet."""
+    demand = standing.demand
+    sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
+    asked = lacking_of(_asked(spec, standing), sizes, spec.slots_per_instance)
+    return asked.after(one.slots for one in standing.live if _is_coming(one, demand, now))
+
+
+def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
+    """Whether its slots are not yet in the demand, but will be."""
+    if one.state in STARTING:
+        return True
+    if one.state is not State.READY:
+        return False
+    is_fresh = now - one.since < SETTLES_IN
+    return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
+
+
+def _room(spec: PoolSpec, standing: Standing) -> tuple[Room, Budget | None]:
+    """What may be added, and the budget that bounds it most. Who is leaving takes up room until it has gone."""
+    live = standing.live
+    paid = sum(one.price_per_hour for one in live)
+    lead_h = LEAD.total_seconds() / 3600.0
+    tightest = min(standing.budgets, key=lambda budget: budget.limit - budget.spent, default=None)
+    price = inf if tightest is None else (tightest.limit - tightest.spent) / lead_h - paid
+    slots = inf if spec.maximum_slots is None else spec.maximum_slots - sum(one.slots for one in live)
+    return Room(max(0, spec.maximum - len(live)), max(0, slots), max(0.0, price)), tightest
+
+
+def _choose(
+    spec: PoolSpec,
+    standing: Standing,
+    wanted: tuple[Lacking, Sequence[Instance]],
+    have: tuple[Sequence[Offer], Room],
+) -> list[Offer]:
+    """Machines for what is missing: first those that must not be spot machines, then the rest as it is cheapest."""
+    (lacking, back), (offers, room) = wanted, have
+    if not lacking.slots:
+        return []
+    staying = [*(one for one in standing.live if one.state not in LEAVING), *back]
+    firm = sum(one.slots for one in staying if one.purchase == "on_demand")
+    total = sum(one.slots for one in staying) + lacking.slots
+    must = lacking.first(max(0, spec.spot.least_on_demand(total) - firm))
+    on_demand = [offer for offer in offers if offer.purchase == "on_demand"]
+    chosen = cover(must, on_demand, room, spec.order) if must.slots else []
+    # What had to be on others and found none is not taken from spot machines.
+    rest = lacking.after(_slots_of(must, chosen))
+    allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
+    for one in cover(rest, allowed, room.less(chosen), spec.order):
+        # Where too few others are to be had, the share of spot machines stays what it may be, and the pool is short.
+        if _may_be(spec, standing, one, chosen):
+            chosen.append(one)
+    return chosen
+
+
+def _slots_of(must: Lacking, chosen: Sequence[Offer]) -> list[int]:
+    left = must.after(offer.kind.slots for offer in chosen)
+    return [*(offer.kind.slots for offer in chosen), *left.pieces, left.loose]
+
+
+def _may_fall_back(spec: PoolSpec) -> bool:
+    return spec.spot.falls_back or all(offer.purchase == "on_demand" for offer in spec.offers)
+
+
+def _may_be(spec: PoolSpec, standing: Standing, offer: Offer, chosen: Sequence[Offer]) -> bool:
+    """Whether one more of it keeps the rule of spot machines."""
+    if offer.purchase == "on_demand":
+        return True
+    staying = [one for one in standing.live if one.state not in LEAVING]
+    firm = sum(one.slots for one in staying if one.purchase == "on_demand")
+    firm += sum(one.kind.slots for one in chosen if one.purchase == "on_demand")
+    total = sum(one.slots for one in staying) + sum(one.kind.slots for one in (*chosen, offer))
+    return firm >= spec.spot.least_on_demand(total)
+
+
+def _why_short(offers: Sequence[Offer], room: Room, budget: Budget | None) -> str | None:
+    """What neither a bound nor a hold tells, both of which are shown by themselves."""
+    fitting = [offer for offer in offers if room.machines > 0 and offer.kind.slots <= room.slots]
+    if not fitting:
+        return None
+    if budget is not None and not any(room.fits(offer) for offer in fitting):
+        spent = f"{budget.spent:.2f} of {budget.limit:.2f} is spent"
+        return f"{budget.words}: {spent}, and one more machine could pass it within the hour"
+    return "what may be rented now would break the pool's rule of spot machines"
+
+
+def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
+    most = spec.slots_per_instance
+    if demand.largest <= most or demand.kind not in (None, spec.kind):
+        return None
+    return f"a trial needs {demand.largest} slots on one machine, and the pool's largest kind has {most}"
+
+
+def _idle_too_long(
+    spec: PoolSpec, standing: Standing, staying: Sequence[Instance], now: datetime
+) -> list[Instance]:
+    """Those that may go: who takes no more work, whatever waits; of the others the dearest per slot first, as far as the reserve stays."""
+    demand = standing.demand
+    is_wanted = demand.soon or (demand.waiting and demand.kind in (None, spec.kind))
+    idle = [
+        one
+        for one in reversed(staying)
+        if one.state is State.READY and one.silent_since is None and one.worker in standing.idle_since
+    ]
+    left = sum(one.slots for one in idle if one.is_open)
+    leaving = []
+    for one in sorted(idle, key=lambda one: (one.is_open, -one.price_per_hour / one.slots)):
+        after = left - one.slots if one.is_open else left
+        may_go = not one.is_open or (not is_wanted and after >= spec.reserve_slots)
+        if may_go and now - standing.idle_since[one.worker] >= spec.idle_timeout:
+            leaving.append(one)
+            left = after
+    return leaving
+
+
+def _choose_leaving(spec: PoolSpec, standing: Standing, staying: Sequence[Instance]) -> list[Instance]:
+    """Who is too many. Those that have work go last."""
+    ready = [one for one in reversed(staying) if one.state is State.READY]
+    machines, slots = len(staying) - spec.maximum, 0
+    if spec.maximum_slots is not None:
+        slots = sum(one.slots for one in staying) - spec.maximum_slots
+    leaving = []
+    for one in sorted(ready, key=lambda one: one.worker not in standing.idle_since):
+        if machines > 0 or slots > 0:
+            leaving.append(one)
+            machines, slots = machines - 1, slots - one.slots
+    return leaving
+
+
+def _launches(live: Sequence[Instance], machines: Sequence[Offer]) -> tuple[Launch, ...]:
+    """One call for each offer; seats are the lowest that are free."""
+    taken = {one.seat for one in live}
+    free = (seat for seat in range(len(live) + len(machines)) if seat not in taken)
+    seats: dict[Offer, list[int]] = {}
+    for offer in machines:
+        seats.setdefault(offer, []).append(next(free))
+    return tuple(Launch(offer, tuple(places)) for offer, places in seats.items())

@@ -1,0 +1,1 @@
+"""Which machines a pool rents for a need: the cheapest of what its definition allows."""

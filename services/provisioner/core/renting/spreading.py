@@ -1,0 +1,56 @@
+"""Many machines are asked of several offers side by side once capacity is short. Neighbours: `sizing`, which chose them; `refusals`, which tell that it is."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.instances.instance import Instance, State
+from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.core.renting.choosing import TYPICAL_USE, Room
+
+LEAST_OF_ONE = 50
+"""So many machines, or fewer, are asked of one offer."""
+MOST_DEARER = 1.25
+"""Machines that cost more than so many times as much are not taken for the sake of time."""
+
+
+def runs_short(offers: Sequence[Offer], holds: Iterable[Hold], now: datetime) -> bool:
+    """Whether one of the offers has had fewer machines than were asked for, and is held for that."""
+    return any(
+        hold.cause == "no_capacity" and hold.is_on(now) and any(hold.scope.covers(offer) for offer in offers)
+        for hold in holds
+    )
+
+
+def is_asked(offer: Offer, live: Iterable[Instance]) -> bool:
+    """Whether a call for machines of this offer has no answer yet: what it has is known after that, and no more is asked of it meanwhile."""
+    mine = (offer.kind.name, offer.zone, offer.purchase)
+    return any(
+        one.state is State.WANTED and mine == (one.machine_kind, one.zone, one.purchase) for one in live
+    )
+
+
+def spread(chosen: Sequence[Offer], offers: Sequence[Offer], room: Room) -> list[Offer]:
+    """As many machines of the same sizes, those of one size in equal parts over the cheapest offers of it.
+
+    Where one was short, asking the others one after the other for all takes as many rounds as there are offers, and calls that a provider counts.
+    Unchanged where the parts would cost more than there is room for.
+    """
+    found: list[Offer] = []
+    for offer, count in Counter(chosen).items():
+        alike = sorted((one for one in offers if _is_like(offer, one)), key=_hour)
+        parts = alike[: -(-count // LEAST_OF_ONE)]
+        found += sorted((parts[at % len(parts)] for at in range(count)), key=parts.index)
+    paid = sum(one.price_per_hour or 0.0 for one in found)
+    return found if paid <= room.price_per_hour else list(chosen)
+
+
+def _is_like(chosen: Offer, one: Offer) -> bool:
+    mine, other = chosen.kind, one.kind
+    is_same = (mine.slots, mine.slot_kind, chosen.purchase) == (other.slots, other.slot_kind, one.purchase)
+    return is_same and _hour(one) <= MOST_DEARER * _hour(chosen)
+
+
+def _hour(offer: Offer) -> float:
+    return offer.costs_for(TYPICAL_USE)

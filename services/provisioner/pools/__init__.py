@@ -1,0 +1,1 @@
+"""Pools as their definitions and the catalogue's file have them now."""

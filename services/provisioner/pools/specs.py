@@ -1,0 +1,77 @@
+"""The pools as they are now: that of the settings, and those that people have defined, with the catalogue's offers. Neighbour: `reconcile`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import offer_of
+from services.provisioner.core.planning.standing import Budget
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.pools.catalogue import CatalogueFile
+from services.provisioner.pools.definitions import resolve
+from services.provisioner.store import Provider
+from shared.errors import Rejected
+from shared.ids import PoolName
+from shared.messages.machine_pools import PoolDefinition
+
+_NO_TIME = timedelta(minutes=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Where definitions come from. `default`: the pool that the settings define. `providers`: those that are set up here."""
+
+    default: PoolSpec
+    catalogue: CatalogueFile
+    providers: Collection[str]
+
+    def spec_of(self, row: Provider, live: Sequence[Instance]) -> tuple[PoolSpec | None, str | None]:
+        """What the pool may rent, and what is wrong with it, or with the catalogue that it is read by. A definition that the catalogue
+        no longer allows rents nothing more and leaves alone what stands; None where nothing does."""
+        wrong = None
+        if row.definition is None:
+            spec: PoolSpec | None = self.default if row.pool == self.default.pool else None
+            wrong = None if spec else "the settings of the provisioner no longer define this pool"
+        else:
+            try:
+                spec = self.resolve(row.pool, row.definition)
+                wrong = self.catalogue.trouble
+            except Rejected as error:
+                spec, wrong = None, str(error)
+        if spec is None and live:
+            spec = _as_it_stands(row.pool, live)
+        if spec is not None and row.is_closing:
+            spec = replace(spec, minimum=0, maximum=0, reserve_slots=0)
+        return spec, wrong
+
+    def resolve(self, pool: PoolName, definition: PoolDefinition) -> PoolSpec:
+        """The pool as it would be. Raises Rejected as `definitions.resolve`, and where a provider is not set up (`no_provider`)."""
+        spec = resolve(pool, definition, self.catalogue.now())
+        missing = {offer.kind.provider for offer in spec.offers} - set(self.providers)
+        if missing:
+            message = f"the provider {', '.join(sorted(missing))} is not set up"
+            hint = f"set it up in the provisioner's settings, or take kinds of {', '.join(sorted(self.providers))}"
+            raise Rejected("no_provider", message, "kinds", hint)
+        return spec
+
+    def lists(self, pool: PoolName) -> bool:
+        """Whether the settings define it."""
+        return pool == self.default.pool
+
+
+def budgets_of(spec: PoolSpec, spent: Mapping[PoolName, float], now: datetime) -> list[Budget]:
+    """The pool's budget of this month, if it has one."""
+    if spec.budget_per_month is None:
+        return []
+    return [Budget(f"the pool's budget of {now:%B}", spec.budget_per_month, spent.get(spec.pool, 0.0))]
+
+
+def month_of(now: datetime) -> datetime:
+    """The first moment of the month, in UTC."""
+    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _as_it_stands(pool: PoolName, live: Sequence[Instance]) -> PoolSpec:
+    offers = tuple(dict.fromkeys(offer_of(one) for one in live))
+    return PoolSpec(pool, offers, 0, len(live), idle_timeout=_NO_TIME, join_timeout=_NO_TIME)

@@ -1,0 +1,267 @@
+"""The leader's loop: what is wanted against what there is. Woken by events, by ends of workers, and by the clock:
+each second while something goes on, every ten at rest.
+
+Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until recorded.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from services.provisioner import store
+from services.provisioner.core.instances.instance import Instance, IntentId, Trigger, moved
+from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
+from services.provisioner.core.instances.refusals import fault_of
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.loads import Loads
+from services.provisioner.core.planning.moving import Waste
+from services.provisioner.core.planning.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.planning.standing import Standing
+from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.events import changed, drain, provided
+from services.provisioner.pools.specs import budgets_of, month_of
+from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.sweep import Sweep
+from services.provisioner.reconcile.view import Pool, View, could_spare, load_of, unseen
+from services.provisioner.store import Provider
+from shared import faults
+from shared.bus import Unit
+from shared.errors import MusterError, Transient
+from shared.ids import SITE, PoolName, WorkerId, new_id
+from shared.messages.pools import GetCluster
+from shared.outages import Outages
+
+BEFORE_INTENT = faults.register("provisioner.before_intent")
+AFTER_INTENT = faults.register("provisioner.after_intent")
+EVERY_S = 1.0
+AT_REST_S = 10.0
+_SAMPLES_PER_TIMEOUT = 4
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Reconciler:
+    """One term's loop; `woken` has the next pass begin at once."""
+
+    means: Means
+    effects: Effects
+    woken: asyncio.Event
+    _loads: Loads = field(default_factory=Loads)
+    _wastes: dict[PoolName, Waste] = field(default_factory=dict)
+    _lacks: dict[PoolName, Lack] = field(default_factory=dict)
+    _absences: Absences = field(default_factory=Absences)
+    _sampled_at: float = float("-inf")
+    _outages: Outages = field(default_factory=Outages)
+    _sweep: Sweep = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sweep = Sweep(self.means, self.effects)
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Passes until the term has ended. Raises Conflict (`not_leader`) when the lease was lost."""
+        while not ended.is_set():
+            self.woken.clear()
+            pause_s = EVERY_S
+            try:
+                pause_s = await self.reconcile()
+                self._outages.worked("reconciling")
+            except Transient as error:
+                self._outages.failed("reconciling", error)
+                pause_s = error.retry_after_s
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.woken.wait(), pause_s)
+
+    async def reconcile(self) -> float:
+        """The story of one pass; returns after how many seconds the next is due, if nothing wakes it before."""
+        means = self.means
+        # 1. A leader that may have lost its lease does nothing.
+        _ = means.lease.epoch
+        # 2. Look at what there is, and load what is on record.
+        view = await self._load()
+        # 3. See who is idle, where somebody could be spared, and whom the providers no longer name.
+        has_asked = await self._sample(view)
+        now = means.clock.now()
+        seen = view.seen
+        expected = [one for one in view.live if one.driver not in view.blind]
+        there = {one.worker for one in expected if own_sighting(one, seen)}
+        self._absences.sample((one.worker for one in expected), there, now)
+        is_resting = True
+        for pool in view.pools:
+            # 4. Decide, for each pool that can be seen.
+            if (wrong := unseen(pool, view.blind, means.drivers)) is not None:
+                is_resting = False
+                await self._tell(pool.row, {"fault": wrong})
+                continue
+            world = self._world(pool, view, seen, has_asked)
+            plan = plan_pool(world, now)
+            self._remember(pool.row.pool, plan, now)
+            # 5. Record the intents and tell of them, under our epoch.
+            new = self._intents(pool.spec, plan, now)
+            await self._record(pool, plan, new, fault_of(view.holds, pool.spec.offers, now))
+            # 6. Only now act on them.
+            self.effects.begin(plan, _after(world, plan), new)
+            is_resting = is_resting and is_at_rest(world, plan, now)
+        for row, wrong in view.unusable:
+            await self._tell_unusable(row, wrong)
+        # 7. Take away what belongs to instances that have ended, and what nobody ordered.
+        await self._sweep.run(view.sightings, view.live, now)
+        # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
+        return max(EVERY_S, self._sample_every_s(view)) if is_resting else EVERY_S
+
+    async def _load(self) -> View:
+        # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
+        names = list(self.means.drivers)
+        looks = [self.means.drivers[name].observe() for name in names]
+        sightings, blind = {}, {}
+        for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
+            if isinstance(look, MusterError):
+                self._outages.failed(f"looking at {name}", look)
+                blind[name] = look
+            elif isinstance(look, BaseException):
+                raise look
+            else:
+                self._outages.worked(f"looking at {name}")
+                sightings[name] = look
+        now = self.means.clock.now()
+        async with self.means.database.system() as connection:
+            rows = await store.load_providers(connection)
+            live = await store.load_live(connection)
+            holds = await store.load_holds(connection, now)
+            has_budgets = any(row.definition and row.definition.budget_per_month for row in rows)
+            spent = await store.load_spent(connection, month_of(now), now) if has_budgets else {}
+        pools, unusable = [], []
+        for row in rows:
+            mine = [one for one in live if one.pool == row.pool]
+            spec, wrong = self.means.pools.spec_of(row, mine)
+            if spec is not None:
+                pools.append(Pool(row, spec, wrong, mine))
+            elif wrong is not None:
+                unusable.append((row, wrong))
+        return View(pools, unusable, sightings, blind, holds, spent)
+
+    def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting], has_asked: bool) -> World:
+        standing = Standing(
+            pool.row.demand,
+            pool.live,
+            self._loads.idle_since,
+            view.holds,
+            budgets_of(pool.spec, view.spent, self.means.clock.now()),
+            loads=self._loads.now if has_asked else None,
+            wasted=self._wastes.setdefault(pool.row.pool, Waste()).spent,
+            lack=self._lacks.get(pool.row.pool, Lack()),
+        )
+        lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
+        return World(pool.spec, standing, seen, self._absences.missed, lateness)
+
+    def _remember(self, pool: PoolName, plan: Plan, now: datetime) -> None:
+        """What only this term knows: what machines have cost too much, and since when slots are missing."""
+        self._lacks[pool] = plan.sizing.lack
+        if plan.sizing.rates is not None:
+            self._wastes[pool].sample(plan.sizing.rates, now)
+
+    async def _sample(self, view: View) -> bool:
+        """Asks who has what to do, where somebody could be spared or moved; False: not now."""
+        clock = self.means.clock
+        if not any(could_spare(pool) for pool in view.pools):
+            return False
+        if clock.monotonic() - self._sampled_at < self._sample_every_s(view):
+            return False
+        self._sampled_at = clock.monotonic()
+        try:
+            cluster = await self.means.bus.ask(GetCluster(), SITE, timeout_s=1.0)
+        except MusterError as error:
+            # Who may be idle is not known then, so nobody goes.
+            _log.info("the scheduler did not say who is idle", error=str(error))
+            self._loads.sample({}, clock.now())
+            return False
+        self._loads.sample({worker.worker: load_of(worker) for worker in cluster.workers}, clock.now())
+        return True
+
+    def _sample_every_s(self, view: View) -> float:
+        shortest = min((pool.spec.idle_timeout.total_seconds() for pool in view.pools), default=AT_REST_S)
+        return min(AT_REST_S, shortest / _SAMPLES_PER_TIMEOUT)
+
+    def _intents(self, spec: PoolSpec, plan: Plan, now: datetime) -> list[Intent]:
+        """A call for each offer, and several where the provider takes only so many machines in one."""
+        made = []
+        for launch in plan.sizing.launches:
+            most = self.means.drivers[launch.offer.kind.provider].most_per_intent
+            for at in range(0, len(launch.seats), most):
+                intent = IntentId(new_id(self.means.clock))
+                made.append(spec.intent(intent, launch.offer, launch.seats[at : at + most], now))
+        return made
+
+    async def _record(self, pool: Pool, plan: Plan, new: list[Intent], held: str | None) -> None:
+        """One transaction for everything decided; what a handler changed meanwhile is left to the next pass."""
+        sizing = plan.sizing
+        instances = [one for intent in new for one in intent.instances]
+        fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
+        told = {**store.told_of(pool.spec), "instances": len(pool.live) + len(instances), "fault": fault}
+        has_news = pool.row.version == 0 or any(getattr(pool.row, name) != told[name] for name in told)
+        is_new = bool(
+            plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn or sizing.moved
+        )
+        is_over = pool.row.is_closing and not pool.live
+        if not is_new and not has_news and not is_over:
+            return
+        faults.point(BEFORE_INTENT)
+        async with self.means.units.system() as unit:
+            await self.means.lease.guard(unit.connection)
+            for before, after in plan.moves:
+                await self._save(unit, before, after)
+            for one, refusal in plan.refusals:
+                await store.save_hold(unit, offer_of(one), refusal)
+            await self._resize(unit, plan)
+            await store.save_new(unit.connection, instances)
+            for one in instances:
+                unit.emit(changed(one), tenant=SITE)
+            if has_news:
+                row = await store.change_provider(unit.connection, pool.row.pool, **told)
+                unit.emit(provided(row), tenant=SITE)
+            if is_over:
+                await store.drop_pool(unit.connection, pool.row.pool)
+        faults.point(AFTER_INTENT)
+
+    async def _tell_unusable(self, row: Provider, wrong: str) -> None:
+        if row.is_closing and row.definition is None:
+            return  # It was told that the pool is gone.
+        await self._tell(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
+
+    async def _tell(self, row: Provider, told: Mapping[str, object], is_over: bool = False) -> None:
+        """What is new of a pool; one that is over is dropped with it."""
+        if not is_over and all(getattr(row, name) == value for name, value in told.items()):
+            return
+        async with self.means.units.system() as unit:
+            await self.means.lease.guard(unit.connection)
+            unit.emit(provided(await store.change_provider(unit.connection, row.pool, **told)), tenant=SITE)
+            if is_over:
+                await store.drop_pool(unit.connection, row.pool)
+
+    async def _resize(self, unit: Unit, plan: Plan) -> None:
+        sizing, now = plan.sizing, unit.now
+        for one in (*sizing.drains, *sizing.moved):
+            if await self._save(unit, one, moved(one, Trigger.DRAIN, now)):
+                unit.emit(drain(one, reclaim=one in sizing.moved), tenant=SITE)
+        for one in sizing.undone:
+            if await self._save(unit, one, moved(one, Trigger.UNDO, now)):
+                unit.emit(drain(one, undo=True), tenant=SITE)
+        for one in sizing.withdrawn:
+            await self._save(unit, one, moved(one, Trigger.RELEASE, now))
+
+    async def _save(self, unit: Unit, before: Instance, after: Instance) -> bool:
+        if not await store.save_change(unit.connection, before, after):
+            self.woken.set()
+            return False
+        unit.emit(changed(after), tenant=SITE)
+        return True
+
+
+def _after(world: World, plan: Plan) -> list[Instance]:
+    """All live instances as the plan's moves leave them."""
+    moved_to = {before.id: after for before, after in plan.moves}
+    return [moved_to.get(one.id, one) for one in world.standing.live]

@@ -1,0 +1,71 @@
+"""What became of effects, on record and told, each under the lease. Neighbour: `effects`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from services.provisioner import store
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import Intent, Launched, offer_of
+from services.provisioner.core.instances.outcomes import on_launched
+from services.provisioner.core.instances.refusals import Refusal, is_cleared
+from services.provisioner.events import changed
+from services.provisioner.metrics import MACHINES_LAUNCHED
+from shared.bus import Unit, Units
+from shared.ids import SITE
+from shared.leases import Lease
+
+Outcome = Callable[[Instance, datetime], Instance]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Writes them for the instances as they now stand."""
+
+    units: Units
+    lease: Lease
+
+    async def record(
+        self, instances: Sequence[Instance], outcome: Outcome, refusal: Refusal | None = None
+    ) -> None:
+        """The same outcome for all; a refusal holds back further launches of their offer for a while."""
+        async with self.units.system() as unit:
+            await self.lease.guard(unit.connection)
+            await _apply(unit, instances, outcome)
+            if refusal is not None and instances:
+                await store.save_hold(unit, offer_of(instances[0]), refusal)
+
+    async def refuse(self, one: Instance, refusal: Refusal) -> None:
+        """Holds back the offer of a machine."""
+        async with self.units.system() as unit:
+            await self.lease.guard(unit.connection)
+            await store.save_hold(unit, offer_of(one), refusal)
+
+    async def record_launch(self, intent: Intent, missing: Sequence[Instance], launched: Launched) -> None:
+        """Some may have come and others not."""
+        refused = launched.refused
+        async with self.units.system() as unit:
+            await self.lease.guard(unit.connection)
+
+            def outcome(one: Instance, now: datetime) -> Instance:
+                return on_launched(one, launched, now)
+
+            await _apply(unit, missing, outcome)
+            if refused is not None:
+                await store.save_hold(unit, intent.offer, refused)
+            elif launched.placed:
+                cleared = partial(is_cleared, has_joined=False)
+                await store.clear_holds(unit.connection, intent.offer, cleared, unit.now)
+        placed = sum(one.worker in launched.placed for one in missing)
+        MACHINES_LAUNCHED.labels(intent.offer.kind.provider).inc(placed)
+
+
+async def _apply(unit: Unit, instances: Sequence[Instance], outcome: Outcome) -> None:
+    for before in await store.lock_live(unit.connection, [one.id for one in instances]):
+        after = outcome(before, unit.now)
+        if after == before:
+            continue
+        await store.save_change(unit.connection, before, after)
+        if (after.state, after.reason) != (before.state, before.reason):
+            unit.emit(changed(after), tenant=SITE)

@@ -1,0 +1,31 @@
+"""Giving up checkpoints that will not be saved: what a run announced, or one of them."""
+
+from functools import partial
+from uuid import UUID
+
+from services.registry import metrics
+from services.registry.checkpoints import events
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.core.checkpoint import CHECKPOINT, Trigger
+from shared.bus import Unit
+
+
+async def abandon_unsaved(
+    unit: Unit, run: UUID, trigger: Trigger, reason: str, number: int | None = None
+) -> None:
+    """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
+    for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
+        if number not in (None, checkpoint.number):
+            continue
+        await give_up(unit, checkpoint, trigger, reason)
+
+
+async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
+    """Abandon a checkpoint that is not settled yet, emit it, and return it as it is now."""
+    if not CHECKPOINT.moves(checkpoint.state, trigger):
+        return checkpoint
+    moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
+    unit.emit(events.checkpoint_event(moved))
+    unit.then(partial(metrics.count_abandoned, trigger))
+    return moved

@@ -1,0 +1,1 @@
+"""Which checkpoints go, whose parts make one up, and what an ended run's wait for."""

@@ -1,0 +1,43 @@
+"""What a manifest may hold: files by path, each with its size and hash."""
+
+import re
+
+from services.registry.core.names import Refusal, refuse_path
+
+FILES_PER_MANIFEST = 1_000
+FILE_BYTES = 5 * 1024**4
+"""S3's own bound of an object, however many parts it comes in."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def refuse_manifest(files: list[tuple[str, int, str]]) -> Refusal | None:
+    """Return why a manifest of (path, size in bytes, SHA-256 in hex) is not taken; None when it is."""
+    if not 0 < len(files) <= FILES_PER_MANIFEST:
+        return Refusal(
+            "manifest_length",
+            f"A manifest holds 1 to {FILES_PER_MANIFEST} files, not {len(files)}.",
+        )
+    seen: set[str] = set()
+    for path, size_bytes, sha256 in files:
+        if refusal := refuse_path(path):
+            return refusal
+        if path in seen:
+            return Refusal("path_twice", f"The path {path!r} stands twice in the manifest.")
+        if not 0 <= size_bytes <= FILE_BYTES or not _SHA256.fullmatch(sha256):
+            return Refusal(
+                "manifest_entry",
+                f"The file {path!r} needs a size of at most {FILE_BYTES} bytes and a SHA-256 of 64 hex digits.",
+            )
+        seen.add(path)
+    for path in seen:
+        if any(parent in seen for parent in _parents(path)):
+            return Refusal(
+                "path_twice",
+                f"The path {path!r} lies under another file of the manifest.",
+            )
+    return None
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

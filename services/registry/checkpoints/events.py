@@ -1,0 +1,51 @@
+"""From rows to messages: what the registry says of checkpoints."""
+
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.storage.store.files import File
+from shared.errors import Broken
+from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
+from shared.messages.checkpoints import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointDeleted,
+    CheckpointEvent,
+    CheckpointSaved,
+)
+from shared.messages.files import FileEntry
+
+_EVENTS: dict[State, type[CheckpointEvent]] = {
+    State.saved: CheckpointSaved,
+    State.abandoned: CheckpointAbandoned,
+    State.corrupt: CheckpointCorrupt,
+    State.deleted: CheckpointDeleted,
+}
+
+
+def checkpoint_event(checkpoint: Checkpoint, *, settles: bool = True) -> CheckpointEvent:
+    """Return the event of the state that the checkpoint has just reached; `settles`: it was neither saved nor given up until now."""
+    kind = _EVENTS.get(checkpoint.state)
+    if kind is None:
+        raise Broken(f"no event tells of a checkpoint that is {checkpoint.state}")
+    return kind(
+        checkpoint_id=CheckpointId(checkpoint.id),
+        trial_id=TrialId(checkpoint.trial),
+        experiment_id=ExperimentId(checkpoint.experiment),
+        run_id=RunId(checkpoint.run),
+        run_number=checkpoint.run_number,
+        token=checkpoint.token,
+        version=checkpoint.version,
+        number=checkpoint.number,
+        step=checkpoint.step,
+        state=PUBLIC[checkpoint.state],
+        files=checkpoint.files,
+        size_bytes=checkpoint.size_bytes,
+        created_at=checkpoint.created_at,
+        reason=checkpoint.reason,
+        settles=settles,
+    )
+
+
+def file_entry(file: File) -> FileEntry:
+    """Return a file as a manifest names it."""
+    return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)

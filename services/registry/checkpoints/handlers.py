@@ -1,0 +1,56 @@
+"""What the scheduler says of the ends of runs and of workers, as far as checkpoints go: which are given up, and which uploads are still to be expected."""
+
+from services.registry.checkpoints import abandoning
+from services.registry.checkpoints.store import pending
+from services.registry.core.checkpoint import Trigger
+from services.registry.runs import fences
+from services.registry.runs.core.fencing import Ending
+from services.registry.runs.handlers import facts_of
+from services.registry.runs.store import trials
+from shared.bus import Delivery, Unit
+from shared.messages.runs import RunEnded
+from shared.messages.workers import WorkerGone, WorkerJoined, WorkerLost
+
+
+async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
+    """Fence a run that was lost or forced, and give up at once what it can no longer commit."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        message = delivery.message
+        await trials.save_grant(unit.connection, facts_of(message, delivery.envelope.tenant), unit.now)
+        ending = _ending(message)
+        await trials.save_ending(unit.connection, message, ending)
+        await fences.refresh(unit, message.trial_id)
+        if ending is not Ending.ordinary:
+            await abandoning.abandon_unsaved(
+                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}"
+            )
+
+
+async def on_worker_joined(unit: Unit, batch: list[Delivery[WorkerJoined]]) -> None:
+    """It is heard: what it holds is waited for."""
+    await _save(unit, batch, "here")
+
+
+async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
+    """It is not heard, and may come back."""
+    await _save(unit, batch, "silent")
+
+
+async def on_worker_gone(unit: Unit, batch: list[Delivery[WorkerGone]]) -> None:
+    """It will not come back: the loop gives up what it has not uploaded."""
+    await _save(unit, batch, "gone")
+
+
+async def _save(
+    unit: Unit,
+    batch: list[Delivery[WorkerJoined]] | list[Delivery[WorkerLost]] | list[Delivery[WorkerGone]],
+    state: str,
+) -> None:
+    for message in sorted((one.message for one in batch), key=lambda message: message.worker):
+        await pending.save_worker(unit.connection, message.worker, message.version, state)
+
+
+def _ending(message: RunEnded) -> Ending:
+    if message.outcome == "lost":
+        return Ending.lost
+    return Ending.forced if message.forced else Ending.ordinary

@@ -1,0 +1,130 @@
+"""The catalogue of checkpoints, and URLs that read their files."""
+
+import json
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from services.registry.checkpoints import events
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.metrics import load_metrics
+from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.storage.links import Links
+from services.registry.storage.store import files as manifests, objects
+from services.registry.storage.store.files import File
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Conflict, NotFound, Rejected
+from shared.expressions.fields import Listing, Position, Wanted
+from shared.ids import CheckpointId, ExperimentId, TrialId
+from shared.messages.checkpoints import (
+    CheckpointFields,
+    CheckpointPage,
+    CheckpointView,
+    FileLinks,
+    GetCheckpointFiles,
+    ListCheckpoints,
+)
+
+CHECKPOINTS_PER_PAGE = 500
+BYTES_PER_PAGE = 300 * 1024
+LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, usual="created_at,id")
+
+
+class CheckpointQueries:
+    """Answers what is asked of checkpoints."""
+
+    def __init__(self, units: Units, links: Links) -> None:
+        self._units = units
+        self._links = links
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {ListCheckpoints: self.on_checkpoints, GetCheckpointFiles: self.on_checkpoint_files}
+
+    async def on_checkpoints(self, ask: Ask, query: ListCheckpoints) -> CheckpointPage:
+        """Checkpoints in the order of their making; those still uploading too."""
+        limit = max(1, min(query.limit, CHECKPOINTS_PER_PAGE))
+        async with self._units.tenant(ask.tenant) as unit:
+            if query.checkpoint_id is not None:
+                one = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
+                return CheckpointPage(checkpoints=tuple(await _views(unit, [one] if one else [])))
+            filter_, orders = LISTING.read(query.filter, query.sort)
+            wanted = Wanted(filter_, orders, _position(query.after), limit)
+            found, is_more = await checkpoints.load_checkpoints(
+                unit.connection, wanted, trial=query.trial_id, experiment=query.experiment_id
+            )
+            views = _fitting(await _views(unit, [one for one, _ in found]))
+        goes_on = is_more or len(views) < len(found)
+        after = json.dumps(found[len(views) - 1][1]) if goes_on else None
+        return CheckpointPage(checkpoints=tuple(views), next=after)
+
+    async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
+        """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
+            if found is None:
+                raise NotFound(f"checkpoint {query.checkpoint_id}")
+            files = (await manifests.load_files(unit.connection, [found.id]))[found.id]
+        if found.state is not State.saved:
+            raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")
+        links, following = self._links.read_files(files, query.first)
+        return FileLinks(checkpoint_id=CheckpointId(found.id), step=found.step, files=links, next=following)
+
+
+async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:
+    """A checkpoint that is known, as others see it."""
+    found = await checkpoints.load_checkpoint(unit.connection, checkpoint)
+    if found is None:
+        raise NotFound(f"checkpoint {checkpoint}")
+    [view] = await _views(unit, [found])
+    return view
+
+
+async def _views(unit: Unit, page: list[Checkpoint]) -> list[CheckpointView]:
+    wanted = [one.id for one in page]
+    files = await manifests.load_files(unit.connection, wanted)
+    metrics = await load_metrics(unit.connection, page)
+    verified = await objects.load_verified(unit.connection, wanted)
+    return [_view(one, files[one.id], metrics.get(one.id, {}), verified.get(one.id)) for one in page]
+
+
+def _fitting(views: list[CheckpointView]) -> list[CheckpointView]:
+    """As many as fit into an answer, with their files and metadata; one always does."""
+    size = 0
+    for count, view in enumerate(views):
+        size += len(view.model_dump_json().encode())
+        if size > BYTES_PER_PAGE and count:
+            return views[:count]
+    return views
+
+
+def _view(
+    one: Checkpoint, files: list[File], metrics: dict[str, float], verified_at: datetime | None
+) -> CheckpointView:
+    return CheckpointView(
+        checkpoint_id=CheckpointId(one.id),
+        trial_id=TrialId(one.trial),
+        experiment_id=ExperimentId(one.experiment),
+        run_number=one.run_number,
+        step=one.step,
+        state=PUBLIC[one.state],
+        files=tuple(map(events.file_entry, files)),
+        size_bytes=one.size_bytes,
+        metrics=metrics,
+        metadata=dict(one.metadata),
+        created_at=one.created_at,
+        reason=one.reason,
+        verified_at=verified_at if one.state is State.saved else None,
+    )
+
+
+def _position(text: str | None) -> Position | None:
+    """The cursor as it was given; a replica of the version before has given `time|id`."""
+    if text is None:
+        return None
+    try:
+        return cast(Position, json.loads(text) if text.startswith("[") else text.split("|"))
+    except ValueError:
+        raise Rejected("bad_cursor", "the cursor is none of ours; begin without one", place="after") from None

@@ -1,0 +1,1 @@
+"""Rows of checkpoints and what collection sees."""

@@ -1,0 +1,262 @@
+"""Checkpoints and their files. The state is written here and nowhere else, always by the machine's word."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import case, delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.core.checkpoint import CHECKPOINT, OPEN, PUBLIC, Candidate, State, Trigger
+from services.registry.store.tables import checkpoint_files, checkpoints
+from shared.expressions.fields import Position, Wanted
+from shared.expressions.sql import Cells, load_part, position_at
+from shared.statements import rows_given
+
+LISTED = Cells(
+    checkpoints,
+    {
+        "run": checkpoints.c.run_number,
+        "state": case(
+            *((checkpoints.c.state == state, public) for state, public in PUBLIC.items()), else_="uploading"
+        ),
+    },
+)
+"""What of a checkpoint a list can go by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint's row."""
+
+    id: UUID
+    tenant: UUID
+    experiment: UUID
+    trial: UUID
+    run: UUID
+    run_number: int
+    token: int
+    number: int
+    step: int
+    state: State
+    version: int
+    attempts: int
+    files: int
+    size_bytes: int
+    waits_for: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    reason: str | None
+    created_at: datetime
+    changed_at: datetime
+    parts: tuple[str, ...] | None = None
+    takes: int = 0
+    """How often something was laid down for it that only a commit makes its own."""
+    is_clean: bool = False
+    """All that was ever laid down for it are objects: nothing need be looked for when it goes."""
+
+
+async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, object]) -> bool:
+    """Make a checkpoint known; return False when its id or its number in the run is taken."""
+    made = await connection.execute(
+        insert(checkpoints)
+        .values(state=CHECKPOINT.initial, version=1, **row)
+        .on_conflict_do_nothing()
+        .returning(checkpoints.c.id)
+    )
+    return made.first() is not None
+
+
+async def load_checkpoint(
+    connection: AsyncConnection, checkpoint: UUID, *, lock: bool = False
+) -> Checkpoint | None:
+    """Return the checkpoint, its row locked when asked; None when the tenant has none of that id."""
+    query = select(checkpoints).where(checkpoints.c.id == checkpoint)
+    row = (await connection.execute(query.with_for_update() if lock else query)).first()
+    return _checkpoint(row) if row else None
+
+
+async def load_checkpoints(
+    connection: AsyncConnection, wanted: Wanted, *, trial: UUID | None = None, experiment: UUID | None = None
+) -> tuple[list[tuple[Checkpoint, Position]], bool]:
+    """Return the checkpoints that are wanted, each with the position behind it, and whether there are more."""
+    query = select(checkpoints)
+    if trial is not None:
+        query = query.where(checkpoints.c.trial == trial)
+    if experiment is not None:
+        query = query.where(checkpoints.c.experiment == experiment)
+    part = await load_part(connection, query, LISTED, wanted)
+    return [(_checkpoint(row), position_at(row, wanted)) for row in part.rows], part.next is not None
+
+
+async def move_checkpoint(
+    connection: AsyncConnection, checkpoint: Checkpoint, trigger: Trigger, now: datetime, **also: object
+) -> Checkpoint:
+    """Take a locked checkpoint to its next state, with a new version; unchanged where the trigger is ignored."""
+    if not CHECKPOINT.moves(checkpoint.state, trigger):
+        CHECKPOINT.next(checkpoint.state, trigger)
+        return checkpoint
+    row = await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint.id)
+        .values(
+            state=CHECKPOINT.next(checkpoint.state, trigger),
+            version=checkpoint.version + 1,
+            changed_at=now,
+            **also,
+        )
+        .returning(checkpoints)
+    )
+    return _checkpoint(row.one())
+
+
+async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[Checkpoint]:
+    """Lock and return these checkpoints in the order of their ids; what the tenant has not is left out."""
+    rows = await connection.execute(
+        select(checkpoints).where(checkpoints.c.id.in_(wanted)).order_by(checkpoints.c.id).with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def move_many(
+    connection: AsyncConnection,
+    moving: Sequence[Checkpoint],
+    trigger: Trigger,
+    now: datetime,
+    reason: str | None,
+) -> list[Checkpoint]:
+    """As `move_checkpoint` for many that are locked, in one statement; returned are those that moved."""
+    moving = [one for one in moving if CHECKPOINT.moves(one.state, trigger)]
+    if not moving:
+        return []
+    columns = checkpoints.c
+    states = [(one.id, CHECKPOINT.next(one.state, trigger)) for one in moving]
+    new = rows_given([columns.id, columns.state], states)
+    moved = update(checkpoints).where(columns.id == new.c.id)
+    changes = {"state": new.c.state, "version": columns.version + 1, "changed_at": now}
+    why = {} if reason is None else {"reason": reason}
+    rows = await connection.execute(moved.values(**changes, **why).returning(columns.id, columns.reason))
+    reasons = {row.id: row.reason for row in rows}
+    return [
+        replace(
+            one,
+            state=CHECKPOINT.next(one.state, trigger),
+            version=one.version + 1,
+            changed_at=now,
+            reason=reasons[one.id],
+        )
+        for one in moving
+    ]
+
+
+async def save_part(
+    connection: AsyncConnection,
+    checkpoint: UUID,
+    waits_for: Sequence[str],
+    metadata: Mapping[str, object],
+    is_taken_anew: bool,
+) -> None:
+    """Keep whose parts a locked checkpoint still waits for, what is said about it, and whether it is copied once more."""
+    await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint)
+        .values(
+            waits_for=list(waits_for),
+            metadata=dict(metadata),
+            takes=checkpoints.c.takes + int(is_taken_anew),
+        )
+    )
+
+
+async def save_metadata(
+    connection: AsyncConnection, checkpoint: UUID, metadata: Mapping[str, object]
+) -> None:
+    """Replace what is said about a locked checkpoint."""
+    changed = update(checkpoints).where(checkpoints.c.id == checkpoint)
+    await connection.execute(changed.values(metadata=dict(metadata)))
+
+
+async def save_parts(
+    connection: AsyncConnection, checkpoint: Checkpoint, step: int, parts: Sequence[str]
+) -> set[str]:
+    """Keep whose parts a locked checkpoint has, and of which step; return who has sent any. What others sent, or of another step, goes."""
+    kept = parts if step == checkpoint.step else ()
+    files = checkpoint_files.c
+    others = delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
+    leaves = int(bool((await connection.execute(others)).rowcount))
+    changed = update(checkpoints).where(checkpoints.c.id == checkpoint.id)
+    takes = checkpoints.c.takes + leaves
+    await connection.execute(changed.values(step=step, parts=list(parts), takes=takes))
+    sent = select(files.worker).where(files.checkpoint == checkpoint.id).distinct()
+    return set(await connection.scalars(sent))
+
+
+async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Candidate]:
+    """Return the trial's saved checkpoints for the choice of the newest."""
+    rows = await connection.execute(
+        select(checkpoints.c.id, checkpoints.c.token, checkpoints.c.step, checkpoints.c.state).where(
+            checkpoints.c.trial == trial, checkpoints.c.state == State.saved
+        )
+    )
+    return [Candidate(row.id, row.token, row.step, State(row.state)) for row in rows]
+
+
+async def lock_holders(connection: AsyncConnection, key: str) -> list[Checkpoint]:
+    """Lock and return the saved checkpoints that hold this object."""
+    holding = select(checkpoint_files.c.checkpoint).where(checkpoint_files.c.key == key)
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.id.in_(holding), checkpoints.c.state == State.saved)
+        .order_by(checkpoints.c.id)
+        .with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoint]:
+    """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.run == run, checkpoints.c.state.in_(OPEN))
+        .order_by(checkpoints.c.number)
+        .with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[Checkpoint]:
+    """Return checkpoints that were given up before that time, and of which something may lie in the store."""
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.state.in_((State.abandoned, State.corrupt)), checkpoints.c.is_clean.is_(False))
+        .where(checkpoints.c.changed_at < before)
+        .order_by(checkpoints.c.changed_at)
+        .limit(limit)
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def save_clean(connection: AsyncConnection, checkpoint: UUID) -> None:
+    """Nothing lies about of it any more; its state is what it was."""
+    await connection.execute(update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_clean=True))
+
+
+async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpoint]:
+    """Return checkpoints whose objects are to be deleted, oldest intent first."""
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.state == State.deleting)
+        .order_by(checkpoints.c.changed_at)
+        .limit(limit)
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+def _checkpoint(row: Any) -> Checkpoint:
+    values = {name: row._mapping[name] for name in Checkpoint.__dataclass_fields__}
+    values["state"] = State(values["state"])
+    values["waits_for"] = tuple(values["waits_for"] or ())
+    values["parts"] = None if values["parts"] is None else tuple(values["parts"])
+    return Checkpoint(**values)

@@ -1,0 +1,156 @@
+"""Ended runs whose announced checkpoints are not all settled, and what their uploads wait for."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import Float, and_, case, cast, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.checkpoints.core.settling import Open, Wait
+from services.registry.core.checkpoint import OPEN, State
+from services.registry.runs.core.fencing import Ending
+from services.registry.store.tables import checkpoints, runs, trials, workers
+from shared.messages.specs import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRun:
+    """An ended run that is not settled.
+
+    Attributes:
+        is_over: Nothing more of it can be committed, or everything that it announced is settled.
+        is_waited_for: Whether the trial's next run waits for its checkpoints.
+        workers: Those of its gang, the chief first.
+        limit: The experiment's `upload_timeout`.
+        delayed: Why its checkpoints are not stored yet, as it was told last.
+    """
+
+    tenant: UUID
+    trial: UUID
+    experiment: UUID
+    id: UUID
+    number: int
+    token: int
+    announced: int
+    is_over: bool
+    is_waited_for: bool
+    workers: tuple[str, ...]
+    limit: timedelta
+    wait: Wait
+    delayed: str | None
+
+
+async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingRun]:
+    """Return ended runs that are not settled, those first of which nothing more is to be waited for."""
+    settled = (
+        select(func.count())
+        .where(checkpoints.c.run == runs.c.id, checkpoints.c.state.not_in(OPEN))
+        .scalar_subquery()
+    )
+    announced = func.coalesce(runs.c.announced, 0)
+    is_over = or_(
+        runs.c.ending != Ending.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
+    ).label("is_over")
+    # Of runs that ended before these columns were kept nothing is known: they keep a limit, as they had.
+    waits = or_(
+        runs.c.request.is_(None),
+        and_(
+            or_(trials.c.wanted.is_(None), trials.c.wanted == Wanted.RUN.value),
+            or_(runs.c.is_requeued, trials.c.request > runs.c.request),
+        ),
+    )
+    found = await connection.execute(
+        select(
+            *(runs.c.tenant, runs.c.trial, runs.c.experiment, runs.c.id, runs.c.number, runs.c.token),
+            *(runs.c.workers, runs.c.responsive_s, runs.c.store_seen_at, runs.c.delayed),
+            announced.label("announced"),
+            is_over,
+            case((waits, True), else_=False).label("is_waited_for"),
+            cast(trials.c.upload_timeout_s, Float).label("limit_s"),
+        )
+        .join(trials, trials.c.id == runs.c.trial)
+        .where(runs.c.ended_at.is_not(None), runs.c.is_settled.is_(False))
+        .order_by(is_over.desc(), runs.c.ended_at)
+        .limit(limit)
+    )
+    return [
+        PendingRun(
+            tenant=row.tenant,
+            trial=row.trial,
+            experiment=row.experiment,
+            id=row.id,
+            number=row.number,
+            token=row.token,
+            announced=row.announced,
+            is_over=row.is_over,
+            is_waited_for=row.is_waited_for,
+            workers=tuple(row.workers or ()),
+            limit=timedelta(seconds=row.limit_s),
+            wait=Wait(timedelta(seconds=row.responsive_s), row.store_seen_at),
+            delayed=row.delayed,
+        )
+        for row in found
+    ]
+
+
+async def load_open(
+    connection: AsyncConnection, pending: Sequence[PendingRun]
+) -> Mapping[UUID, tuple[Open, ...]]:
+    """Return the open checkpoints of these runs, also those of which nothing was ever heard: their chief has them."""
+    rows = await connection.execute(
+        select(checkpoints.c.run, checkpoints.c.number, checkpoints.c.state, checkpoints.c.waits_for).where(
+            checkpoints.c.run.in_([run.id for run in pending])
+        )
+    )
+    known: defaultdict[UUID, dict[int, tuple[State, tuple[str, ...]]]] = defaultdict(dict)
+    for row in rows:
+        known[row.run][row.number] = State(row.state), tuple(row.waits_for or ())
+    return {run.id: _open_of(run, known[run.id]) for run in pending}
+
+
+async def save_wait(connection: AsyncConnection, run: UUID, wait: Wait, delayed: str | None) -> None:
+    """Keep how long the next run has waited, and what was told of the delay."""
+    changed = update(runs).where(runs.c.id == run)
+    await connection.execute(
+        changed.values(
+            responsive_s=wait.responsive.total_seconds(), store_seen_at=wait.seen_at, delayed=delayed
+        )
+    )
+
+
+async def save_worker(connection: AsyncConnection, worker: str, version: int, state: str) -> None:
+    """Keep the newest word on a worker: `here`, `silent` or `gone`."""
+    row = insert(workers).values(worker=worker, version=version, state=state)
+    newer = {"version": row.excluded.version, "state": row.excluded.state}
+    await connection.execute(
+        row.on_conflict_do_update(
+            index_elements=[workers.c.worker], set_=newer, where=workers.c.version < row.excluded.version
+        )
+    )
+
+
+async def load_away(connection: AsyncConnection, names: Collection[str]) -> dict[str, str]:
+    """Return those of the workers that are not heard, with their states."""
+    rows = await connection.execute(
+        select(workers.c.worker, workers.c.state).where(
+            workers.c.worker.in_(names), workers.c.state != "here"
+        )
+    )
+    return {row.worker: row.state for row in rows}
+
+
+def _open_of(run: PendingRun, known: Mapping[int, tuple[State, tuple[str, ...]]]) -> tuple[Open, ...]:
+    chief = run.workers[:1]
+    found = {
+        number: Open(number, (), run.workers)
+        if state is State.committing and not waits_for
+        else Open(number, waits_for or chief)
+        for number, (state, waits_for) in known.items()
+        if state in OPEN
+    }
+    unheard = {number: Open(number, chief) for number in range(1, run.announced + 1) if number not in known}
+    return tuple(one for _, one in sorted({**found, **unheard}.items()))

@@ -1,0 +1,1 @@
+"""Code archives: how they come in, and what stands in them."""

@@ -1,0 +1,1 @@
+"""What goes with an experiment, a workspace or a tenant."""

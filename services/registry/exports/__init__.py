@@ -1,0 +1,1 @@
+"""What an experiment has in bulk, as files for a day."""

@@ -1,0 +1,1 @@
+"""Rows as tables of Arrow, in files of one size."""

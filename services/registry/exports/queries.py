@@ -1,0 +1,217 @@
+"""Exports: what an experiment has in bulk, written piece by piece into objects that are given out as signed URLs for a day."""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Generic, Protocol, TypeVar
+from uuid import UUID
+
+import pyarrow as pa
+import structlog
+from pydantic import BaseModel
+
+from services.registry.exports.core.parts import SUFFIXES, Format, Part
+from services.registry.storage.links import Links
+from services.registry.turns import SharedTurns
+from shared import faults
+from shared.bus import Ask
+from shared.bus.responder import Answer, Question
+from shared.clock import Clock
+from shared.errors import MusterError, NotFound, Transient
+from shared.ids import TenantId, derived_id, new_id
+from shared.messages.exports import Export, Exported
+from shared.messages.files import FileEntry, FileLink
+from shared.objects import ObjectStore
+from shared.objects.port import read_all
+
+EXPORTS = "exports/"
+KEPT_FOR = timedelta(hours=24)
+AT_ONCE = 2
+"""So many are written at a time by a replica, each of which has a file of it in memory; the others wait, tenant by tenant."""
+WAITING = 20
+"""So many of a tenant are written or wait; further ones are told to come again."""
+WAITED_FOR_S = 1.5
+"""A small export is answered at once."""
+FILES_PER_PAGE = 200
+MANIFEST_BYTES = 4 * 1024 * 1024
+BEFORE_MANIFEST = faults.register("registry.before_export_manifest")
+_log = structlog.get_logger()
+
+Q = TypeVar("Q", bound=Export)
+Q_contra = TypeVar("Q_contra", bound=Export, contravariant=True)
+
+
+class Source(Protocol[Q_contra]):
+    """What can be exported."""
+
+    async def load_version(self, tenant: TenantId, question: Q_contra) -> tuple[str | int, ...]:
+        """Return what is equal as long as the rows are.
+
+        Raises:
+            Rejected: The question cannot be answered.
+        """
+        ...
+
+    def read(self, tenant: TenantId, question: Q_contra) -> AsyncIterator[pa.Table]:
+        """Yield the rows piece by piece, all of one schema; at least one piece, which may be empty."""
+        ...
+
+
+class _Manifest(BaseModel):
+    """What was written: the files below `attempt`, of what `asked` says."""
+
+    asked: str
+    attempt: UUID
+    rows: int
+    files: tuple[FileEntry, ...]
+
+
+class Exports(Generic[Q]):
+    """Answers questions of one kind for exports. What a killed replica began is begun anew by the next question."""
+
+    def __init__(
+        self,
+        kind: type[Q],
+        source: Source[Q],
+        objects: ObjectStore,
+        links: Links,
+        clock: Clock,
+        turns: SharedTurns,
+    ) -> None:
+        self._kind = kind
+        self._source = source
+        self._objects = objects
+        self._links = links
+        self._clock = clock
+        self._turns = turns
+        self._running: dict[tuple[TenantId, UUID], asyncio.Task[_Manifest]] = {}
+
+    def answers(self) -> Mapping[Question, Answer]:
+        """What a responder is given."""
+        return {self._kind: self.on_export}
+
+    async def close(self) -> None:
+        """End what is being written; nobody has been given any of it."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def on_export(self, ask: Ask, query: Q) -> Exported:
+        """Begin an export, or say how far it is; an unknown experiment has no rows, in one file."""
+        question = query.model_copy(update={"export_id": None, "first": 0})
+        asked = f"{question.TYPE} {question.model_dump_json()}"
+        export = query.export_id or derived_id(
+            question.experiment_id, asked, *await self._source.load_version(ask.tenant, question)
+        )
+        manifest = await self._load(ask.tenant, export)
+        if manifest is None:
+            task = self._task(ask.tenant, export, question, asked)
+            await asyncio.wait({task}, timeout=WAITED_FOR_S)
+            if not task.done():
+                return Exported(export_id=export)
+            manifest = task.result()
+        if manifest.asked != asked:
+            raise NotFound(f"export {export} of this", "ask without an id to begin one")
+        return self._answer(ask.tenant, export, manifest, query.first)
+
+    def _answer(self, tenant: TenantId, export: UUID, manifest: _Manifest, first: int) -> Exported:
+        """A page of its files."""
+        below, end = f"{prefix_of(tenant, export)}{manifest.attempt}/", first + FILES_PER_PAGE
+        files = tuple(
+            FileLink(**file.model_dump(), url=self._links.read(f"{below}{file.path}"))
+            for file in manifest.files[first:end]
+        )
+        more = end if end < len(manifest.files) else None
+        return Exported(export_id=export, is_ready=True, rows=manifest.rows, files=files, next=more)
+
+    async def _load(self, tenant: TenantId, export: UUID) -> _Manifest | None:
+        try:
+            found = await read_all(self._objects, _manifest_key(tenant, export), MANIFEST_BYTES)
+        except NotFound:
+            return None
+        return _Manifest.model_validate_json(found)
+
+    def _task(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> asyncio.Task[_Manifest]:
+        place = tenant, export
+        task = self._running.get(place)
+        if task is None:
+            if Counter(of for of, _ in self._running)[tenant] >= WAITING:
+                raise Transient("other exports are being written", retry_after_s=2.0)
+            task = asyncio.create_task(self._write(tenant, export, question, asked))
+            self._running[place] = task
+            task.add_done_callback(lambda done: self._ended(place, done))
+        return task
+
+    def _ended(self, place: tuple[TenantId, UUID], task: asyncio.Task[_Manifest]) -> None:
+        self._running.pop(place, None)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            known = isinstance(error, MusterError)
+            _log.warning(
+                "an export failed", export=str(place[1]), error=str(error), exc_info=None if known else error
+            )
+
+    async def _write(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> _Manifest:
+        attempt = new_id(self._clock)
+        async with self._turns.of(tenant):
+            writer = _Writer(self._objects, f"{prefix_of(tenant, export)}{attempt}/", question.format)
+            async for rows in self._source.read(tenant, question):
+                await writer.add(rows)
+            await writer.end()
+        faults.point(BEFORE_MANIFEST)
+        manifest = _Manifest(asked=asked, attempt=attempt, rows=writer.rows, files=tuple(writer.files))
+        # Two replicas may have written it: the first one's stands.
+        if await self._objects.put_if_absent(
+            _manifest_key(tenant, export), manifest.model_dump_json().encode()
+        ):
+            return manifest
+        return await self._load(tenant, export) or manifest
+
+
+class _Writer:
+    """The files of one attempt, one after the other."""
+
+    def __init__(self, objects: ObjectStore, prefix: str, format: Format) -> None:
+        self.files: list[FileEntry] = []
+        self.rows = 0
+        self._objects = objects
+        self._prefix = prefix
+        self._format = format
+        self._part: Part | None = None
+
+    async def add(self, rows: pa.Table) -> None:
+        if self._part is None:
+            self._part = Part(rows.schema, self._format)
+        if await asyncio.to_thread(self._part.add, rows):
+            await self.end()
+
+    async def end(self) -> None:
+        """Put the last file; there is one at least, so that its schema is known."""
+        part, self._part = self._part, None
+        if part is None or (self.files and not part.rows):
+            return
+        content = await asyncio.to_thread(part.end)
+        path = f"part-{len(self.files):05d}.{SUFFIXES[self._format]}"
+        await self._objects.put(f"{self._prefix}{path}", content)
+        sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+        self.files.append(FileEntry(path=path, size_bytes=len(content), sha256=sha256))
+        self.rows += part.rows
+
+
+async def sweep(objects: ObjectStore, clock: Clock) -> None:
+    """Delete exports that are older than a day."""
+    before = clock.now() - KEPT_FOR
+    old = [one.key async for one in objects.list(EXPORTS) if one.modified < before]
+    await objects.delete_many(old)
+
+
+def prefix_of(tenant: TenantId, export: UUID | None = None) -> str:
+    """Where an export lies; without one, all of the tenant's."""
+    return f"{EXPORTS}{tenant}/{export}/" if export else f"{EXPORTS}{tenant}/"
+
+
+def _manifest_key(tenant: TenantId, export: UUID) -> str:
+    return f"{prefix_of(tenant, export)}manifest"

@@ -1,0 +1,133 @@
+"""What an export reads: which trials have how many points, their curves, and where they stand."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ColumnElement, Row, cast, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.exports.core.points import Rows
+from services.registry.series.core.steps import EVERY_STEP, Steps, part_steps
+from services.registry.series.store.series import Curve, Metric, Which, load_curves
+from services.registry.store.report_tables import point_chunks
+from services.registry.store.tables import runs, series, trials
+
+POINTS_AT_ONCE = 250_000
+"""In memory at a time, about: a metric of more is read some steps at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is read together: trials with their numbers, or of a trial that has too many points for that some steps of one metric."""
+
+    trials: tuple[tuple[UUID, int], ...]
+    metric: Metric | None = None
+    steps: Steps = EVERY_STEP
+
+
+async def count_points(
+    connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
+) -> tuple[int, int]:
+    """Return how many points there are to export, those that later runs repeated counted twice, and the newest of their series: a later run has its own."""
+    count = select(_POINTS, _NEWEST).where(*_wanted(experiment, group, names))
+    points, newest = (await connection.execute(count)).one()
+    return points, newest
+
+
+async def load_standing(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
+    """Return numbers that change whenever a trial of the experiment does, or what it has reported."""
+    changes = func.coalesce(func.sum(trials.c.wanted_version + trials.c.changed_version), 0)
+    of_series = (select(number).where(series.c.experiment == experiment) for number in (_POINTS, _NEWEST))
+    standing = select(
+        func.count(), cast(changes, BigInteger), *(number.scalar_subquery() for number in of_series)
+    ).where(trials.c.experiment == experiment)
+    return tuple((await connection.execute(standing)).one())
+
+
+async def plan_pieces(
+    connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
+) -> list[Piece]:
+    """Return what is read, piece by piece, in the order of trials, groups, names and steps."""
+    by_trial = (
+        select(
+            series.c.trial,
+            _POINTS.label("points"),
+            *(func.array_agg(series.c[name]).label(f"{name}s") for name in ("group", "name", "count")),
+        )
+        .where(*_wanted(experiment, group, names))
+        .group_by(series.c.trial)
+        .subquery()
+    )
+    numbered = (
+        select(by_trial, trials.c.number)
+        .join(trials, (trials.c.id == by_trial.c.trial) & trials.c.number.is_not(None))
+        .order_by(trials.c.number)
+    )
+    found: list[Piece] = []
+    waiting: list[tuple[UUID, int]] = []
+    held = 0
+    for row in await connection.execute(numbered):
+        trial = row.trial, row.number
+        if waiting and held + row.points > POINTS_AT_ONCE:
+            found.append(Piece(tuple(waiting)))
+            waiting, held = [], 0
+        if row.points > POINTS_AT_ONCE:
+            for metric, points in sorted(_by_metric(row).items()):
+                stretches = [EVERY_STEP]
+                if points > POINTS_AT_ONCE:
+                    stretches = part_steps(await _load_chunks(connection, row.trial, metric), POINTS_AT_ONCE)
+                found.extend(Piece((trial,), metric, steps) for steps in stretches)
+        else:
+            waiting.append(trial)
+            held += row.points
+    return [*found, Piece(tuple(waiting))] if waiting else found
+
+
+async def load_rows(
+    connection: AsyncConnection, piece: Piece, group: str | None, names: Sequence[str]
+) -> list[Rows]:
+    """Return the current points of a piece, by trial, group, name and step."""
+    which = Which(piece.metric[0], (piece.metric[1],)) if piece.metric else Which(group, names)
+    trials = [trial for trial, _ in piece.trials]
+    curves = await load_curves(connection, trials, which, steps=piece.steps)
+    numbers = dict(piece.trials)
+    return sorted(
+        (_rows(curve, numbers[curve.trial]) for curve in curves),
+        key=lambda rows: (rows.trial, rows.group, rows.name),
+    )
+
+
+async def _load_chunks(connection: AsyncConnection, trial: UUID, metric: Metric) -> list[tuple[int, int]]:
+    """First step and count of each chunk."""
+    group, name = metric
+    in_run = (point_chunks.c.series == series.c.id) & (point_chunks.c.day >= runs.c.first_day)
+    chunks = (
+        select(point_chunks.c.first_step, point_chunks.c.count)
+        .select_from(series.join(runs, runs.c.id == series.c.run).join(point_chunks, in_run))
+        .where(series.c.trial == trial, series.c.group == group, series.c.name == name)
+        .order_by(point_chunks.c.first_step)
+    )
+    return [(first, count) for first, count in await connection.execute(chunks)]
+
+
+def _wanted(experiment: UUID, group: str | None, names: Sequence[str]) -> list[ColumnElement[bool]]:
+    return [series.c.experiment == experiment, series.c.count > 0, *Which(group, names).conditions]
+
+
+def _by_metric(row: Row[Any]) -> Counter[Metric]:
+    """How many points a trial has of each metric, all runs together."""
+    found: Counter[Metric] = Counter()
+    for group, name, count in zip(row.groups, row.names, row.counts, strict=True):
+        found[group, name] += count
+    return found
+
+
+def _rows(curve: Curve, number: int) -> Rows:
+    return Rows(number, curve.group, curve.name, curve.runs, curve.steps, curve.times_ms, curve.values)
+
+
+_POINTS = cast(func.coalesce(func.sum(series.c.count), 0), BigInteger)
+_NEWEST = func.coalesce(func.max(series.c.id), 0)

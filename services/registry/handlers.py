@@ -1,0 +1,75 @@
+"""What the registry does at each message of its neighbours. `EVENTS` and `COMMANDS` are given to its consumers."""
+
+from services.registry.checkpoints.handlers import (
+    on_run_ended,
+    on_worker_gone,
+    on_worker_joined,
+    on_worker_lost,
+)
+from services.registry.models.handlers.answering import each
+from services.registry.models.handlers.models import create_model, delete_model, edit_model, set_alias
+from services.registry.models.handlers.versions import (
+    create_version,
+    decide_stage,
+    delete_version,
+    edit_version,
+    record_consumer,
+    set_stage,
+)
+from services.registry.runs.handlers import (
+    on_experiment_changed,
+    on_run_granted,
+    on_run_resized,
+    on_submission,
+    on_trial_changed,
+    on_trial_wanted,
+)
+from services.registry.storage.handlers import on_storage_limit, on_workspace_storage_limit
+from shared.bus.consumer import Handlers
+from shared.bus.republish import republishing
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.limits import StorageLimitChanged, WorkspaceStorageLimitChanged
+from shared.messages.models import (
+    CreateModel,
+    CreateVersion,
+    DecideStage,
+    DeleteModel,
+    DeleteVersion,
+    EditModel,
+    EditVersion,
+    RecordConsumer,
+    SetAlias,
+    SetStage,
+)
+from shared.messages.runs import RunEnded, RunGranted, RunResized
+from shared.messages.workers import WorkerGone, WorkerJoined, WorkerLost
+
+EVENTS: Handlers = {
+    SubmissionCommitted: on_submission,
+    TrialWanted: on_trial_wanted,
+    RunGranted: on_run_granted,
+    RunResized: on_run_resized,
+    RunEnded: on_run_ended,
+    TrialChanged: on_trial_changed,
+    ExperimentChanged: on_experiment_changed,
+    StorageLimitChanged: on_storage_limit,
+    WorkspaceStorageLimitChanged: on_workspace_storage_limit,
+    WorkerJoined: on_worker_joined,
+    WorkerLost: on_worker_lost,
+    WorkerGone: on_worker_gone,
+}
+COMMANDS: Handlers = {
+    CreateModel: each(create_model),
+    EditModel: each(edit_model),
+    SetAlias: each(set_alias),
+    DeleteModel: each(delete_model),
+    CreateVersion: each(create_version),
+    EditVersion: each(edit_version),
+    SetStage: each(set_stage),
+    DecideStage: each(decide_stage),
+    DeleteVersion: each(delete_version),
+    RecordConsumer: each(record_consumer),
+    **republishing("registry"),
+}
+
+__all__ = ["COMMANDS", "EVENTS"]

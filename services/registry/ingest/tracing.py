@@ -1,0 +1,27 @@
+"""Which trace a batch belongs to, and where the way of a run's trace ends."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from services.registry.core.marks import FIRST_RECORD
+from services.registry.ingest.incoming import Batch, Incoming
+from shared import telemetry
+from shared.messages.reports import ReportBatch
+from shared.telemetry.tracing import TRACEPARENT
+
+
+def trace_of(batch: Batch) -> dict[str, str]:
+    """Return the run's trace, which began with the request for its experiment; else that of the worker's request."""
+    if isinstance(batch, ReportBatch) and batch.traceparent:
+        return {TRACEPARENT: batch.traceparent}
+    headers: dict[str, str] = {}
+    telemetry.inject(headers)
+    return headers
+
+
+def span_of_first(batch: Incoming) -> AbstractContextManager[object]:
+    """Return a span about storing a run's first report, where its trace has led since the request; later ones are no news there."""
+    if batch.sent.first != FIRST_RECORD or batch.sent.stream != "reports":
+        return nullcontext()
+    return telemetry.span(
+        "store first report", parent=batch.trace, run=batch.sent.run, trial=batch.facts.trial_id
+    )

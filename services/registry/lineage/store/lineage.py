@@ -1,0 +1,45 @@
+"""Where a checkpoint comes from: what a version keeps of its making."""
+
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.metrics import load_metrics
+from services.registry.store.tables import experiments, trials, versions
+from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
+from shared.messages.lineage import Lineage
+
+
+async def load_lineage(connection: AsyncConnection, version: UUID) -> Lineage | None:
+    """Return where a version comes from, as it was written when the version was made."""
+    stored = await connection.scalar(select(versions.c.lineage).where(versions.c.id == version))
+    return Lineage.model_validate(stored) if stored is not None else None
+
+
+async def trace_lineage(connection: AsyncConnection, checkpoint: Checkpoint) -> Lineage:
+    """Gather where a checkpoint comes from: its trial's making, its experiment's data, and the metrics at its step."""
+    trial = (
+        await connection.execute(
+            select(trials.c.code_hash, trials.c.hyperparameters, trials.c.start_checkpoint).where(
+                trials.c.id == checkpoint.trial
+            )
+        )
+    ).first()
+    datasets = await connection.scalar(
+        select(experiments.c.datasets).where(experiments.c.id == checkpoint.experiment)
+    )
+    metrics = await load_metrics(connection, [checkpoint])
+    return Lineage(
+        experiment_id=ExperimentId(checkpoint.experiment),
+        trial_id=TrialId(checkpoint.trial),
+        run_id=RunId(checkpoint.run),
+        checkpoint_id=CheckpointId(checkpoint.id),
+        step=checkpoint.step,
+        code_hash=trial.code_hash if trial else None,
+        hyperparameters=trial.hyperparameters if trial else {},
+        metrics=metrics.get(checkpoint.id, {}),
+        datasets=datasets or (),
+        start_checkpoint=trial.start_checkpoint if trial else None,
+    )

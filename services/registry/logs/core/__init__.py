@@ -1,0 +1,1 @@
+"""Lines in chunks, filters of their letters, and what a search matches."""

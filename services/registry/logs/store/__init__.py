@@ -1,0 +1,1 @@
+"""Where lines lie: chunks, and objects."""

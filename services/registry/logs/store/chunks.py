@@ -1,0 +1,151 @@
+"""Log lines as they arrive: compressed chunks, numbered without gaps through a trial in the order of their commits.
+
+Older ones lie in the object store (`log_objects`). Hot path on the raw driver: `save_chunks`, in the transaction that stores reports.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+import orjson
+from sqlalchemy import Date, delete, func, literal, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.logs.core.lines import Line, Row
+from services.registry.retention.store import LOG_DAYS, with_rules
+from services.registry.store.report_tables import log_chunks, log_heads
+from services.registry.store.tables import experiments, trials
+from shared.driver import Driver
+
+CHUNK_LINES = 10_000
+"""No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""
+MOST_CHUNKS = 1_000
+_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Lines of one run that were committed together."""
+
+    trial: UUID
+    run_number: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk that was read again; `first` is the number of its first line in the trial, counted from 1."""
+
+    first: int
+    lines: int
+    run_number: int
+    body: bytes
+
+    @property
+    def following(self) -> int:
+        """The number behind its last line."""
+        return self.first + self.lines
+
+    def rows(self) -> list[Row]:
+        """Its lines."""
+        rows: list[Row] = orjson.loads(zlib.decompress(self.body))
+        return rows
+
+
+async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[Chunk]) -> dict[UUID, int]:
+    """Store chunks behind each other and return each trial's next number.
+
+    The head's row lock makes the order of numbers the order of commits: who follows by number misses nothing.
+    """
+    counts: dict[UUID, int] = {}
+    letters: dict[UUID, int] = {}
+    for chunk in chunks:
+        counts[chunk.trial] = counts.get(chunk.trial, 0) + len(chunk.lines)
+        letters[chunk.trial] = letters.get(chunk.trial, 0) + sum(
+            len(line.text.encode()) for line in chunk.lines
+        )
+    trials = sorted(counts)
+    heads = await driver.fetch(
+        _HEADS, tenant, trials, [counts[trial] for trial in trials], [letters[trial] for trial in trials]
+    )
+    after = {row["trial"]: row["next"] for row in heads}
+    following = {trial: after[trial] - counts[trial] for trial in trials}
+    firsts = []
+    for chunk in chunks:
+        firsts.append(following[chunk.trial])
+        following[chunk.trial] += len(chunk.lines)
+    await driver.fetch(
+        _CHUNKS,
+        day,
+        tenant,
+        [chunk.trial for chunk in chunks],
+        firsts,
+        [len(chunk.lines) for chunk in chunks],
+        [chunk.run_number for chunk in chunks],
+        [_pack(chunk.lines) for chunk in chunks],
+    )
+    return after
+
+
+async def load_head(connection: AsyncConnection, trial: UUID) -> int:
+    """Return the number that the trial's next line will get."""
+    head: int | None = await connection.scalar(select(log_heads.c.next).where(log_heads.c.trial == trial))
+    return head or 1
+
+
+async def load_chunks(connection: AsyncConnection, trial: UUID, after: int, lines: int) -> list[StoredChunk]:
+    """Return chunks with lines numbered above `after`, in order: as many as hold about so many of them.
+
+    Lines may be missing where they lie in the object store meanwhile, or are gone.
+    """
+    columns = log_chunks.c
+    found = (
+        select(columns.first, columns.lines, columns.run_number, columns.body)
+        .where(columns.trial == trial, columns.first > after - CHUNK_LINES)
+        .where(columns.first + columns.lines > after + 1)
+        .order_by(columns.first)
+        .limit(min(lines, MOST_CHUNKS))
+        .subquery()
+    )
+    before = func.sum(found.c.lines).over(order_by=found.c.first) - found.c.lines
+    counted = select(found, before.label("before")).subquery()
+    page = select(*(counted.c[name] for name in StoredChunk.__dataclass_fields__))
+    rows = await connection.execute(page.where(counted.c.before < lines).order_by(counted.c.first))
+    return [StoredChunk(*row) for row in rows]
+
+
+async def delete_outdated(connection: AsyncConnection, today: date, most: int) -> int:
+    """Delete at most `most` chunks that came longer ago than experiment, workspace or tenant keep lines; returns how many."""
+    chunks, aged = log_chunks.c, log_chunks.alias("aged")
+    of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
+        experiments, experiments.c.id == trials.c.experiment
+    )
+    outdated = (
+        select(aged.c.day, aged.c.trial, aged.c.first)
+        .select_from(with_rules(of_experiment, aged.c.tenant))
+        .where(aged.c.day < literal(today, Date) - LOG_DAYS)
+        .limit(most)
+        .subquery()
+    )
+    gone = delete(log_chunks).where(*(chunks[name] == outdated.c[name] for name in ("day", "trial", "first")))
+    return (await connection.execute(gone)).rowcount
+
+
+def _pack(lines: Sequence[Line]) -> bytes:
+    rows = [(line.rank, line.stream, line.level, line.time_ms, line.text) for line in lines]
+    return zlib.compress(orjson.dumps(rows), _LEVEL)
+
+
+_HEADS = """
+INSERT INTO registry.log_heads AS h (tenant, trial, next, letters)
+SELECT $1, t.trial, t.lines + 1, t.letters FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS t(trial, lines, letters)
+ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1, letters = h.letters + excluded.letters
+RETURNING trial, next
+"""
+_CHUNKS = """
+INSERT INTO registry.log_chunks (day, tenant, trial, first, lines, run_number, body)
+SELECT $1::date, $2::uuid, c.*
+FROM unnest($3::uuid[], $4::bigint[], $5::int[], $6::int[], $7::bytea[]) AS c
+"""

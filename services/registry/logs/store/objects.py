@@ -1,0 +1,342 @@
+"""The index of log lines that lie in the object store, and who may put there what: one attempt for a trial at a time.
+
+An object counts once its row is `kept`; in the same transaction its lines leave the chunks, so that each line is in one place.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Row,
+    ScalarSelect,
+    Text,
+    Update,
+    and_,
+    any_,
+    case,
+    cast,
+    column,
+    delete,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.logs.core.grams import slice_of, slices_with
+from services.registry.logs.core.lines import Layout, Packed
+from services.registry.logs.core.matching import Matcher, Wanted
+from services.registry.retention.store import LOG_DAYS, with_rules
+from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
+from services.registry.store.tables import experiments, trials
+from shared.statements import among, rows_given
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A trial whose oldest chunks may be packed. `packed` is the first line that no object has."""
+
+    tenant: UUID
+    trial: UUID
+    packed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An object that is being made."""
+
+    id: UUID
+    due: Due
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """Lines of a trial in the object store."""
+
+    id: UUID
+    tenant: UUID
+    trial: UUID
+    first: int
+    lines: int
+    slices: int | None = None
+    """Where in it a search may find what it looks for, as bits (`grams`), `of_slices` of them; None: anywhere."""
+    of_slices: int = 1
+    layout: Layout | None = None
+    """Where its parts lie; None: not known, it is read whole."""
+
+    @property
+    def following(self) -> int:
+        """The number behind its last line."""
+        return self.first + self.lines
+
+    def parts_behind(self, after: int, part_lines: int, parts: int) -> list[int]:
+        """Those of its parts, each of so many lines, in which what is looked for behind a line may be."""
+        behind = range(max(0, after + 1 - self.first) // part_lines, parts)
+        if self.slices is None:
+            return list(behind)
+        return [part for part in behind if self.slices >> slice_of(part, parts, self.of_slices) & 1]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLog:
+    """Where a trial's lines are: those below `packed` in these objects, the others in chunks, `next` the number that comes."""
+
+    trial: UUID
+    next: int
+    packed: int
+    objects: tuple[StoredObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a search over many trials stands: behind a line of a trial. Experiments that are newer come first."""
+
+    experiment: UUID
+    number: int
+    trial: UUID
+    line: int
+
+
+async def load_due(
+    connection: AsyncConnection, letters: int, rest: int, over_since: datetime, limit: int
+) -> list[Due]:
+    """Return trials with so much text in chunks, and those that were over by then with `rest` of it."""
+    heads = log_heads.c
+    is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
+    due = (
+        select(heads.tenant, heads.trial, heads.packed)
+        .select_from(log_heads.outerjoin(trials, is_over))
+        .where((heads.letters >= letters) | (heads.letters >= rest) & trials.c.id.is_not(None))
+        .order_by(heads.letters.desc())
+        .limit(limit)
+    )
+    return [Due(*row) for row in await connection.execute(due)]
+
+
+async def begin_attempt(connection: AsyncConnection, attempt: Attempt, now: datetime) -> bool:
+    """Write the intent down; False where another attempt is under way."""
+    due = attempt.due
+    made = insert(log_objects).values(
+        id=attempt.id, tenant=due.tenant, trial=due.trial, first=due.packed, created_at=now
+    )
+    made = made.on_conflict_do_nothing()
+    return (await connection.execute(made.returning(log_objects.c.id))).first() is not None
+
+
+async def finish_attempt(connection: AsyncConnection, attempt: Attempt, packed: Packed) -> None:
+    """Let the object count in place of the chunks. Raises LookupError where the attempt does not stand any more: roll back."""
+    trial, first = attempt.due.trial, attempt.due.packed
+    content, grams = packed.about, packed.grams
+    following = first + content.lines
+    heads = log_heads.c
+    left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
+    passed = _passing(attempt.due).values(packed=following, letters=left)
+    kept = (
+        update(log_objects)
+        .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
+        .values(
+            state="kept",
+            lines=content.lines,
+            size_bytes=len(packed.content),
+            text_bytes=content.text_bytes,
+            since_ms=content.since_ms,
+            until_ms=content.until_ms,
+            runs=content.runs,
+            ranks=content.ranks,
+            levels=content.levels,
+            part_bits=grams.bits,
+            part_slices=grams.slices,
+            part_grams=grams.filter,
+            part_lines=packed.layout.part_lines,
+            part_offsets=packed.layout.offsets,
+        )
+    )
+    for change in (passed, kept):
+        if not (await connection.execute(change)).rowcount:
+            raise LookupError(attempt.id)
+    chunks = log_chunks.c
+    gone = delete(log_chunks).where(chunks.trial == trial, chunks.first >= first, chunks.first < following)
+    await connection.execute(gone)
+
+
+async def skip_lines(connection: AsyncConnection, due: Due, following: int | None) -> None:
+    """Begin behind lines that are gone; where nothing is left (None), at the trial's next line."""
+    if following is None:
+        await connection.execute(_passing(due).values(packed=log_heads.c.next, letters=0))
+    else:
+        await connection.execute(_passing(due).values(packed=following))
+
+
+async def give_up(connection: AsyncConnection, attempt: UUID) -> None:
+    """Let an object go that does not count."""
+    objects = log_objects.c
+    unkept = update(log_objects).where(objects.id == attempt, objects.state == "writing")
+    await connection.execute(unkept.values(state="deleting"))
+
+
+async def let_go(
+    connection: AsyncConnection,
+    now: datetime,
+    attempt_for: timedelta,
+    older_than: datetime | None,
+    limit: int,
+) -> list[StoredObject]:
+    """Write down which objects go: attempts that took too long, and lines that are all older than that; return all that are to go."""
+    objects = log_objects.c
+    is_going = (objects.state == "writing") & (objects.created_at < now - attempt_for)
+    if older_than is not None:
+        is_going |= (objects.state == "kept") & (objects.until_ms < int(older_than.timestamp() * 1000))
+    await connection.execute(update(log_objects).where(is_going).values(state="deleting"))
+    going = select(objects.id, objects.tenant, objects.trial, objects.first, objects.lines)
+    rows = await connection.execute(going.where(objects.state == "deleting").limit(limit))
+    return [StoredObject(*row) for row in rows]
+
+
+async def let_go_by_rules(connection: AsyncConnection, now: datetime) -> None:
+    """Write down that objects go whose lines are all older than experiment, workspace or tenant keep them."""
+    aged = log_objects.alias("aged")
+    of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
+        experiments, experiments.c.id == trials.c.experiment
+    )
+    oldest_ms = literal(int(now.timestamp() * 1000), BigInteger) - _DAY_MS * cast(LOG_DAYS, BigInteger)
+    outdated = (
+        select(aged.c.id)
+        .select_from(with_rules(of_experiment, aged.c.tenant))
+        .where(aged.c.state == "kept", aged.c.until_ms < oldest_ms)
+    )
+    going = update(log_objects).where(log_objects.c.state == "kept", log_objects.c.id.in_(outdated))
+    await connection.execute(going.values(state="deleting"))
+
+
+async def save_gone(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
+    """Forget objects that were deleted."""
+    gone = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
+    await connection.execute(gone)
+
+
+async def drop_unshared_filters(connection: AsyncConnection) -> None:
+    """Delete filters whose objects are all gone."""
+    objects = select(log_objects.c.id).where(log_objects.c.shared_filter == log_filters.c.id)
+    await connection.execute(delete(log_filters).where(~objects.exists()))
+
+
+async def load_logs(
+    connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
+) -> list[TrialLog]:
+    """Return where the lines of trials are behind those given, in the order of the trials; objects that cannot match are left out."""
+    given = rows_given([log_heads.c.trial, column("line", BigInteger)], after.items(), numbered="place")
+    heads, objects = log_heads.c, log_objects.c
+    joined = (
+        given.join(log_heads, heads.trial == given.c.trial)
+        .outerjoin(
+            log_objects,
+            and_(
+                objects.trial == heads.trial,
+                objects.first + objects.lines > given.c.line + 1,
+                *_conditions(matcher.wanted),
+            ),
+        )
+        .outerjoin(log_filters, log_filters.c.id == objects.shared_filter)
+    )
+    of_object = (objects.id, objects.tenant, objects.first, objects.lines, objects.shared_filter)
+    of_parts = (objects.part_lines, objects.part_offsets, objects.part_bits, objects.part_slices)
+    logs = (
+        select(heads.trial, heads.next, heads.packed, *of_object, *of_parts)
+        .add_columns(_filter_places(matcher.hashes).label("places"))
+        .select_from(joined)
+        .order_by(given.c.place, objects.first)
+    )
+    found: dict[UUID, TrialLog] = {}
+    parts: dict[UUID, list[StoredObject]] = defaultdict(list)
+    for row in await connection.execute(logs):
+        found[row.trial] = TrialLog(row.trial, row.next, row.packed, ())
+        if row.id is not None and (stored := _object(row, matcher.hashes)).slices != 0:
+            parts[row.trial].append(stored)
+    return [replace(one, objects=tuple(parts[one.trial])) for one in found.values()]
+
+
+async def load_places(
+    connection: AsyncConnection,
+    of_experiments: Sequence[UUID] | None,
+    of_trials: Sequence[UUID] | None,
+    begin: Place | None,
+    limit: int,
+) -> list[Place]:
+    """Return the beginnings of the next logs, `begin`'s own first: newer experiments first, then by the trial's number."""
+    number = func.coalesce(trials.c.number, 0)
+    places = select(trials.c.experiment, number, trials.c.id).join(
+        log_heads, log_heads.c.trial == trials.c.id
+    )
+    if of_experiments is not None:
+        places = places.where(among(trials.c.experiment, of_experiments))
+    if of_trials is not None:
+        places = places.where(among(trials.c.id, of_trials))
+    if begin is not None:
+        is_behind = tuple_(number, trials.c.id) >= (begin.number, begin.trial)
+        places = places.where(
+            (trials.c.experiment < begin.experiment) | (trials.c.experiment == begin.experiment) & is_behind
+        )
+    ordered = places.order_by(trials.c.experiment.desc(), number, trials.c.id).limit(limit)
+    return [Place(*row, 0) for row in await connection.execute(ordered)]
+
+
+def _passing(due: Due) -> Update:
+    """The head of a trial, unless another attempt has moved it meanwhile."""
+    return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    """Which objects may have lines that are wanted."""
+    objects = log_objects.c
+    conditions = [objects.state == "kept"]
+    if wanted.run is not None:
+        conditions.append(literal(wanted.run, BigInteger) == any_(objects.runs))
+    if wanted.rank is not None:
+        conditions.append(literal(wanted.rank, BigInteger) == any_(objects.ranks))
+    if wanted.levels is not None:
+        conditions.append(objects.levels.overlap(literal(list(wanted.levels), ARRAY(Text))))
+    if wanted.since_ms is not None:
+        conditions.append(objects.until_ms >= wanted.since_ms)
+    if wanted.until_ms is not None:
+        conditions.append(objects.since_ms < wanted.until_ms)
+    return conditions
+
+
+def _filter_places(hashes: Sequence[int]) -> ScalarSelect[Any]:
+    """The bytes of an object's filter at each hash's place: of its own, or of one that it shares with others, as it did before."""
+    objects, shared = log_objects.c, log_filters.c
+    asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
+    place = asked.c.hash.bitwise_rshift(32 - objects.part_bits)
+    own = (place * objects.part_slices).bitwise_rshift(literal(3, Integer))
+    begin = case((shared.id.is_(None), own), else_=place * shared.width + objects.shared_from)
+    filter_ = func.coalesce(objects.part_grams, shared.grams)
+    width = func.greatest(1, objects.part_slices.bitwise_rshift(3))
+    found = func.substr(filter_, cast(begin, Integer) + 1, width)
+    places = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
+    return select(places).correlate(log_objects, log_filters).scalar_subquery()
+
+
+def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
+    layout = Layout(row.part_lines, tuple(row.part_offsets)) if row.part_offsets else None
+    stored = StoredObject(row.id, row.tenant, row.trial, row.first, row.lines, layout=layout)
+    if (
+        not row.places or row.places[0] is None
+    ):  # nothing is asked, or it is from before there were such filters
+        return stored
+    shape, shares = (row.part_bits, row.part_slices), row.shared_filter is not None
+    slices = slices_with(hashes, row.places, *shape, has_own_bytes=shares)
+    return replace(stored, slices=slices, of_slices=row.part_slices)
+
+
+_DAY_MS = 86_400_000

@@ -1,0 +1,63 @@
+"""From rows to messages: what the registry says of models and their versions."""
+
+from uuid import UUID
+
+from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.models.store import Model, Version
+from shared.ids import CheckpointId, ModelId, VersionId
+from shared.messages.models import ModelChanged, VersionChanged
+
+
+def model_event(model: Model, operation: UUID | None = None) -> ModelChanged:
+    """Return the model's whole public state."""
+    return ModelChanged(
+        model_id=ModelId(model.id),
+        version=model.version,
+        name=model.name,
+        workspace=model.workspace,
+        description=model.description,
+        notes=model.notes,
+        tags=tuple(model.tags),
+        metadata=dict(model.metadata),
+        approvals=dict(model.approvals),
+        versions=model.versions,
+        aliases=dict(model.aliases),
+        created_at=model.created_at,
+        by=model.by,
+        deleted_at=model.deleted_at,
+        deleted_reason=model.deleted_reason,
+        changed_by=model.changed_by,
+        operation_id=operation,
+    )
+
+
+def version_event(
+    version: Version, model: Model, checkpoint: Checkpoint, operation: UUID | None = None
+) -> VersionChanged:
+    """Return the version's whole public state."""
+    return VersionChanged(
+        version_id=VersionId(version.id),
+        model_id=ModelId(model.id),
+        model_name=model.name,
+        version=version.version,
+        number=version.number,
+        checkpoint_id=CheckpointId(checkpoint.id),
+        name=version.name,
+        comment=version.comment,
+        notes=version.notes,
+        tags=tuple(version.tags),
+        metadata=dict(version.metadata),
+        signature=dict(version.signature) if version.signature is not None else None,
+        stage=version.staged.stage,
+        pending=version.staged.pending,
+        stages=version.staged.stages,
+        lineage=version.lineage,
+        files=checkpoint.files,
+        size_bytes=checkpoint.size_bytes,
+        created_at=version.created_at,
+        by=version.by,
+        deleted_at=version.deleted_at,
+        deleted_reason=version.deleted_reason,
+        changed_by=version.changed_by,
+        operation_id=operation,
+    )

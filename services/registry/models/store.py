@@ -1,0 +1,159 @@
+"""Models and their versions as rows. A deleted one stays as a row that nobody finds by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Table, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.models.core.stage import Staged
+from services.registry.store.tables import consumers, models, versions
+from shared.messages.lineage import Lineage
+from shared.messages.models import PendingStage, Stage, StageChange
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's row."""
+
+    id: UUID
+    tenant: UUID
+    workspace: str
+    name: str
+    key: str
+    description: str
+    notes: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    approvals: Mapping[Stage, int]
+    aliases: Mapping[str, int]
+    by: str
+    changed_by: str | None
+    version: int
+    versions: int
+    created_at: datetime
+    deleted_at: datetime | None
+    deleted_reason: str | None
+
+    def aliases_of(self, number: int) -> list[str]:
+        """Return what names this version."""
+        return [alias for alias, named in self.aliases.items() if named == number]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version's row."""
+
+    id: UUID
+    tenant: UUID
+    model: UUID
+    version: int
+    number: int
+    checkpoint: UUID
+    name: str
+    comment: str
+    notes: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    signature: Mapping[str, Any] | None
+    staged: Staged
+    by: str
+    changed_by: str | None
+    lineage: Lineage
+    created_at: datetime
+    deleted_at: datetime | None
+    deleted_reason: str | None
+
+
+async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -> Model | None:
+    """Create the model; None when its workspace has one of that name."""
+    made = await connection.execute(
+        insert(models)
+        .values(version=1, versions=0, aliases={}, **row)
+        .on_conflict_do_nothing()
+        .returning(models)
+    )
+    found = made.first()
+    return Model(**found._mapping) if found else None
+
+
+async def lock_model(connection: AsyncConnection, model: UUID) -> Model | None:
+    """Return the model with its row locked; None when the tenant has none of that id, or no longer."""
+    query = select(models).where(models.c.id == model, models.c.deleted_at.is_(None))
+    row = (await connection.execute(query.with_for_update())).first()
+    return Model(**row._mapping) if row else None
+
+
+async def save_model(connection: AsyncConnection, model: Model, **changes: object) -> Model:
+    """Change the locked model."""
+    return Model(**await _save(connection, models, model.id, model.version, changes))
+
+
+async def insert_version(connection: AsyncConnection, row: Mapping[str, object]) -> Version:
+    """Create a version."""
+    made = await connection.execute(
+        insert(versions).values(version=1, stage="none", stages=[], **row).returning(versions)
+    )
+    return _version(dict(made.one()._mapping))
+
+
+async def find_version(
+    connection: AsyncConnection, *, id: UUID | None = None, model: UUID | None = None, number: int = 0
+) -> Version | None:
+    """Return a version by its id, or by model and number; None when there is none, or no longer. Changing one takes its model's lock first."""
+    query = select(versions).where(versions.c.deleted_at.is_(None))
+    wanted = versions.c.id == id if id else (versions.c.model == model) & (versions.c.number == number)
+    row = (await connection.execute(query.where(wanted))).first()
+    return _version(dict(row._mapping)) if row else None
+
+
+async def load_versions(connection: AsyncConnection, model: UUID) -> list[Version]:
+    """Return a model's versions, oldest first."""
+    rows = await connection.execute(
+        select(versions)
+        .where(versions.c.model == model, versions.c.deleted_at.is_(None))
+        .order_by(versions.c.number)
+    )
+    return [_version(dict(row._mapping)) for row in rows]
+
+
+async def save_version(connection: AsyncConnection, version: Version, **changes: object) -> Version:
+    """Change a version of the locked model."""
+    return _version(await _save(connection, versions, version.id, version.version, changes))
+
+
+async def insert_consumer(connection: AsyncConnection, row: Mapping[str, object]) -> None:
+    """Keep that something used a version; one that is known stays as it is."""
+    await connection.execute(insert(consumers).values(**row).on_conflict_do_nothing())
+
+
+def staged_columns(staged: Staged) -> dict[str, object]:
+    """Return how a version's stage is stored."""
+    return {
+        "stage": staged.stage,
+        "pending": staged.pending.model_dump(mode="json") if staged.pending else None,
+        "stages": [one.model_dump(mode="json") for one in staged.stages],
+    }
+
+
+async def _save(
+    connection: AsyncConnection, table: Table, id: UUID, version: int, changes: Mapping[str, object]
+) -> dict[str, Any]:
+    changed = await connection.execute(
+        update(table).where(table.c.id == id).values(version=version + 1, **changes).returning(table)
+    )
+    return dict(changed.one()._mapping)
+
+
+def _version(row: dict[str, Any]) -> Version:
+    pending = row.pop("pending")
+    staged = Staged(
+        row.pop("stage"),
+        PendingStage.model_validate(pending) if pending else None,
+        tuple(StageChange.model_validate(one) for one in row.pop("stages")),
+    )
+    return Version(**row | {"staged": staged, "lineage": Lineage.model_validate(row["lineage"])})

@@ -1,0 +1,34 @@
+"""What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, each slice's own `queries`. Places for code: `code.uploads`."""
+
+from services.registry.checkpoints.queries import CheckpointQueries
+from services.registry.code.queries import CodeQueries
+from services.registry.lineage.queries import LineageQueries
+from services.registry.logs.queries import LogQueries
+from services.registry.logs.reader import LogReader
+from services.registry.media.queries import MediaQueries
+from services.registry.retention.queries import RetentionQueries
+from services.registry.series.queries import MetricQueries
+from services.registry.storage.links import Links
+from services.registry.trial_table.queries import TableQueries
+from shared.bus import Units
+from shared.bus.responder import Answer, Question
+
+
+class Queries:
+    """Answers `qry.v1.registry.*`, but for uploads."""
+
+    def __init__(self, units: Units, links: Links, logs: LogReader) -> None:
+        self._parts = (
+            MetricQueries(units),
+            TableQueries(units),
+            LogQueries(units, logs),
+            MediaQueries(units, links),
+            CheckpointQueries(units, links),
+            CodeQueries(units, links.objects),
+            LineageQueries(units),
+            RetentionQueries(units),
+        )
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {question: answer for part in self._parts for question, answer in part.answers().items()}

@@ -1,1 +1,0 @@
-"""What workers report: batches on their way into tables, and what becomes of them there."""

@@ -1,0 +1,1 @@
+"""For how long tenants and workspaces keep things."""

@@ -1,0 +1,1 @@
+"""What follows from tokens; what a config says of datasets."""

@@ -1,0 +1,45 @@
+"""Load, decide, save for what follows from tokens; used by the handlers of runs and by the workers' edge."""
+
+from uuid import UUID
+
+from services.registry.runs.store import trials
+from services.registry.runs.store.trials import StoredRun
+from shared.bus import Unit
+from shared.deleting import is_gone
+from shared.errors import Broken, Rejected
+from shared.messages.runs import RUN_DELETED, AllocationFacts
+
+DELETED = "its experiment was deleted; nothing more of it is taken"
+
+
+async def grant(unit: Unit, facts: AllocationFacts) -> list[StoredRun]:
+    """Make a run known and fence its predecessors; return the trial's runs, the trial locked."""
+    await trials.save_grant(unit.connection, facts, unit.now)
+    return await refresh(unit, facts.trial_id)
+
+
+async def is_deleted(unit: Unit, facts: AllocationFacts) -> bool:
+    """Whether all that the run was part of is gone: nothing of it is taken, or made known again."""
+    return await is_gone(unit, "registry", facts.experiment_id, facts.tenant)
+
+
+async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
+    """Lock the trial and mark the runs whose tokens are stale now; return all its runs."""
+    known = await trials.lock_trial(unit.connection, trial)
+    stale = [run.run for run in known if run.fence.is_stale and not run.is_stale]
+    if stale:
+        await trials.save_fences(unit.connection, trial, stale)
+    return known
+
+
+async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, list[StoredRun]]:
+    """Return the asking run and all runs of its trial, the trial locked; makes it known when no event has yet."""
+    known = await trials.lock_trial(unit.connection, facts.trial_id)
+    if not any(run.run == facts.run_id for run in known):
+        if await is_deleted(unit, facts):
+            raise Rejected(RUN_DELETED, DELETED)
+        known = await grant(unit, facts)
+    for run in known:
+        if run.run == facts.run_id:
+            return run, known
+    raise Broken(f"run {facts.run_id} was stored and cannot be read")

@@ -1,0 +1,155 @@
+"""What the searcher and the scheduler say of experiments, trials and runs."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from pydantic import JsonValue, ValidationError
+
+from muster.config.sections import CheckpointStorage, RetentionPolicy
+from services.registry.runs import fences
+from services.registry.runs.core.datasets import find_datasets
+from services.registry.runs.store import trials
+from shared.bus import Delivery, Unit
+from shared.errors import Broken
+from shared.ids import TenantId
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.runs import AllocationFacts, RunGranted, RunResized, RunState
+
+Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
+
+
+async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
+    """Keep how many checkpoints the experiment wants to keep, for how long its metrics, what it is called and trains on, and its code."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.experiment_id: {
+            "id": delivery.message.experiment_id,
+            "tenant": delivery.envelope.tenant,
+            "number": delivery.message.number,
+            "name": delivery.message.name,
+            "workspace": delivery.message.workspace,
+            "code_hash": delivery.message.code_hash,
+            "datasets": [one.model_dump() for one in find_datasets(delivery.message.config.get("data"))],
+            **_policy(delivery.message.config),
+        }
+        for delivery in batch
+    }
+    await trials.save_submissions(unit.connection, _by_id(rows.values()))
+
+
+async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChanged]]) -> None:
+    """Learn that an experiment is over; collection follows in its loop."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.experiment_id: {
+            "id": delivery.message.experiment_id,
+            "tenant": delivery.envelope.tenant,
+            "version": delivery.message.version,
+            "is_final": delivery.message.final,
+            "final_at": unit.now if delivery.message.final else None,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_experiment_end(unit.connection, _by_id(rows.values()))
+
+
+async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
+    """Keep what the trial is made of, for lineage, collection and pins."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.trial_id: {
+            "id": delivery.message.trial_id,
+            "tenant": delivery.envelope.tenant,
+            "experiment": delivery.message.experiment_id,
+            "wanted_version": delivery.message.version,
+            "number": delivery.message.spec.trial_number,
+            "hyperparameters": delivery.message.spec.hyperparameters,
+            "code_hash": delivery.message.spec.code_hash,
+            "metric": delivery.message.spec.metric,
+            "smaller_is_better": delivery.message.spec.smaller_is_better,
+            "start_checkpoint": delivery.message.spec.start_checkpoint,
+            "upload_timeout_s": delivery.message.spec.upload_timeout_s,
+            "wanted": delivery.message.wanted,
+            "request": delivery.message.request,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_wanted(unit.connection, _by_id(rows.values()))
+
+
+async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> None:
+    """Keep where a trial stands; once it is over, its checkpoints are unpinned."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.trial_id: {
+            "id": delivery.message.trial_id,
+            "tenant": delivery.envelope.tenant,
+            "experiment": delivery.message.experiment_id,
+            "changed_version": delivery.message.version,
+            "number": delivery.message.number,
+            "state": "finishing" if delivery.message.finishing else delivery.message.state,
+            "invalid": delivery.message.invalid,
+            "runs": delivery.message.runs,
+            "created_at": delivery.message.created_at,
+            "ended_at": delivery.message.ended_at,
+            "is_final": delivery.message.final,
+            "final_at": unit.now if delivery.message.final else None,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_changed(unit.connection, _by_id(rows.values()))
+
+
+async def on_run_granted(unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
+    """Make runs known and fence their predecessors."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
+
+
+async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
+    """A resize keeps allocation and token; only a run not heard of before is news."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
+
+
+def facts_of(message: RunState, tenant: TenantId) -> AllocationFacts:
+    """Return what a run's event says of its allocation."""
+    return AllocationFacts(
+        tenant=tenant,
+        experiment_id=message.experiment_id,
+        trial_id=message.trial_id,
+        run_id=message.run_id,
+        run_number=message.number,
+        token=message.token,
+        members=tuple(member.worker for member in message.members),
+    )
+
+
+def _policy(config: dict[str, JsonValue]) -> dict[str, int | None]:
+    """The counts of `checkpoint_storage` and the days of `retention_policy`, as the config's schema reads them, whatever rules came since (decision 0094)."""
+    try:
+        counts = CheckpointStorage.of_accepted(config.get("checkpoint_storage"))
+        days = RetentionPolicy.of_accepted(config.get("retention_policy"))
+    except ValidationError as error:
+        raise Broken(f"a committed config has a policy that its schema refuses: {error}") from error
+    return {
+        **counts.model_dump(),
+        "metric_detail_days": _days(days.metric_detail_days),
+        "metric_retention_days": _days(days.metric_retention_days),
+        "log_retention_days": _days(days.log_retention_days),
+    }
+
+
+def _days(count: int) -> int | None:
+    return count if count > 0 else None
+
+
+def _oldest_first(batch: list[Delivery[Versioned]]) -> list[Delivery[Versioned]]:
+    return sorted(batch, key=lambda delivery: delivery.message.version)
+
+
+def _by_id(rows: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """In one order for every replica, so that two batches over the same rows wait for each other in turn."""
+
+    def place(row: Mapping[str, object]) -> str:
+        found = row["id"]
+        return found.hex if isinstance(found, UUID) else ""
+
+    return sorted(rows, key=place)

@@ -1,0 +1,45 @@
+"""What runs did when: told by their workers, asked for by who shows it along time."""
+
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store import phases
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Rejected
+from shared.ids import TenantId
+from shared.messages.phases import GetPhases, PhasesByTrials, PhasesKept, TellPhases, TrialPhases
+
+TRIALS_AT_ONCE = 200
+
+
+class Phases:
+    """Answers `rpt.v1.<worker>.phases` and `qry.v1.registry.phases`."""
+
+    def __init__(self, units: Units, facts: Facts) -> None:
+        self._units = units
+        self._facts = facts
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {TellPhases: self.on_tell, GetPhases: self.on_phases}
+
+    async def on_tell(self, ask: Ask, told: TellPhases) -> PhasesKept:
+        """Keep what the machine of rank 0 has told: it speaks for the run."""
+        facts = await self._facts.of(told.run_id, ask.worker)
+        if ask.worker == facts.chief:
+            async with self._units.tenant(TenantId(facts.tenant)) as unit:
+                await fences.locked_run(unit, facts)
+                await phases.save_phases(unit.connection, told.run_id, told.phases)
+        return PhasesKept()
+
+    async def on_phases(self, ask: Ask, query: GetPhases) -> PhasesByTrials:
+        """By trial, in the order asked."""
+        if len(query.trials) > TRIALS_AT_ONCE:
+            raise Rejected("trials_too_many", f"at most {TRIALS_AT_ONCE} trials are read at once")
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await phases.load_phases(unit.connection, query.trials)
+        return PhasesByTrials(
+            trials=tuple(
+                TrialPhases(trial_id=trial, runs=tuple(found.get(trial, ()))) for trial in query.trials
+            )
+        )

@@ -1,0 +1,1 @@
+"""Rows of experiments, trials and runs."""

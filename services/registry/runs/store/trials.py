@@ -1,0 +1,232 @@
+"""What the registry knows of experiments, trials and runs, and the fences that follow from it.
+
+Locks are taken in one order everywhere: the trial, its runs, their marks.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Float,
+    Row,
+    Table,
+    Uuid,
+    case,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.runs.core.fencing import Ending, Fence
+from services.registry.series.core.supersede import Attempt
+from services.registry.series.store.series import supersede_summaries
+from services.registry.store.tables import experiments, marks, runs, trials, validations
+from shared.messages.runs import AllocationFacts, RunEnded
+from shared.messages.specs import WHOLE_SLOT
+from shared.statements import among, rows_given
+
+COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
+"""The columns of an experiment's policy of collection."""
+_IDENTITY = {"id", "tenant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A validation that counts; `value` is the searcher's metric in it."""
+
+    step: int
+    value: float
+    values: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run of a locked trial."""
+
+    run: UUID
+    number: int
+    fence: Fence
+    resumed_from: int | None
+    restored: UUID | None
+    is_stale: bool
+    superseded_after: int | None
+
+    @property
+    def attempt(self) -> Attempt:
+        """The run as superseding sees it."""
+        return Attempt(self.number, self.resumed_from)
+
+
+async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Keep each experiment's name, workspace, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
+    made = insert(experiments)
+    new: dict[str, ColumnElement[Any]] = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}
+    for name in COUNTS:
+        new[name] = case((experiments.c.is_policy_edited, experiments.c[name]), else_=new[name])
+    await connection.execute(made.on_conflict_do_update(index_elements=["id"], set_=new), rows)
+
+
+async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Keep whether experiments are over; only newer versions apply."""
+    await _save_newer(connection, experiments, "version", rows)
+
+
+async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Keep what trials are made of; only newer versions apply."""
+    await _save_newer(connection, trials, "wanted_version", rows)
+
+
+async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Keep where trials stand; only newer versions apply."""
+    await _save_newer(connection, trials, "changed_version", rows)
+
+
+async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: datetime) -> None:
+    """Make trial and run known, whoever speaks of them first, and raise the trial's newest token. Locks the trial."""
+    known = {"tenant": facts.tenant, "experiment": facts.experiment_id}
+    trial = insert(trials).values(
+        **known,
+        id=facts.trial_id,
+        newest_token=facts.token,
+        code_hash=facts.code_hash,
+        start_checkpoint=facts.start_checkpoint,
+    )
+    newest = func.greatest(trials.c.newest_token, trial.excluded.newest_token)
+    await connection.execute(
+        trial.on_conflict_do_update(index_elements=["id"], set_={"newest_token": newest})
+    )
+    run = insert(runs).values(
+        **known,
+        id=facts.run_id,
+        trial=facts.trial_id,
+        number=facts.run_number,
+        token=facts.token,
+        ending=Ending.lost if facts.stale and facts.token else None,
+        first_day=now.date(),
+    )
+    await connection.execute(run.on_conflict_do_nothing())
+
+
+async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Ending) -> None:
+    """Keep how a run ended, and for how long it had which slots."""
+    slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
+    changed = update(runs).where(runs.c.id == ended.run_id)
+    await connection.execute(
+        changed.values(
+            ending=ending,
+            ended_at=ended.ended_at,
+            announced=ended.checkpoints,
+            version=ended.version,
+            granted_at=ended.granted_at,
+            slots=float(slots),
+            outcome=ended.outcome,
+            request=ended.request,
+            is_requeued=ended.next == "requeued",
+            workers=[member.worker for member in ended.members],
+        )
+    )
+
+
+async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
+    """Return when the registry learned that the trial is over; None while it is not."""
+    ended: datetime | None = await connection.scalar(
+        select(trials.c.final_at).where(trials.c.id == trial, trials.c.is_final)
+    )
+    return ended
+
+
+async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun]:
+    """Lock the trial and return its runs by number; none for an unknown trial."""
+    locked = select(trials.c.newest_token).where(trials.c.id == trial).with_for_update(key_share=True)
+    newest = await connection.scalar(locked)
+    if newest is None:
+        return []
+    of_trial = (
+        select(runs).where(runs.c.trial == trial).order_by(runs.c.number).with_for_update(key_share=True)
+    )
+    return [_stored(row, newest) for row in await connection.execute(of_trial)]
+
+
+async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[UUID]) -> None:
+    """Mark these runs of a locked trial as stale, in their marks too."""
+    for table, run in ((runs, runs.c.id), (marks, marks.c.run)):
+        fresh = update(table).where(among(run, stale), table.c.is_stale.is_(False))
+        await connection.execute(fresh.values(is_stale=True))
+
+
+async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None:
+    """Let no deletion of the experiment begin before the end of the transaction."""
+    query = select(experiments.c.id).where(experiments.c.id == experiment)
+    await connection.execute(query.with_for_update(read=True))
+
+
+async def save_resumption(
+    connection: AsyncConnection, run: UUID, resumed_from: int, restored: UUID | None
+) -> None:
+    """Keep from where a run goes on."""
+    changed = update(runs).where(runs.c.id == run)
+    await connection.execute(changed.values(resumed_from=resumed_from, restored=restored))
+
+
+async def load_standing(connection: AsyncConnection, trial: UUID) -> list[Standing]:
+    """The trial's validations without those that a later run makes again: the ten best by the searcher's metric, the best first."""
+    value = cast(validations.c["values"][trials.c.metric].astext, Float)
+    counts = runs.c.superseded_after.is_(None) | (validations.c.step <= runs.c.superseded_after)
+    standing = (
+        select(validations.c.step, value, validations.c["values"])
+        .join(trials, trials.c.id == validations.c.trial)
+        .join(runs, runs.c.id == validations.c.run)
+        .where(trials.c.id == trial, value != literal(math.nan), counts)
+        .order_by(case((trials.c.smaller_is_better, value), else_=-value), validations.c.step)
+        .limit(10)
+    )
+    return [Standing(*row) for row in await connection.execute(standing)]
+
+
+async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
+    """Supersede the points of runs beyond a step, in marks and summaries too. The trial is locked.
+
+    The marks come first: a batch in flight holds its mark's lock until its commit, so the summaries that are computed
+    afterwards hold it or it sees the boundary.
+    """
+    for table, run in ((marks, marks.c.run), (runs, runs.c.id)):
+        given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
+        bound = update(table).where(run == given.c.run).values(superseded_after=given.c.step)
+        await connection.execute(bound)
+    await supersede_summaries(connection, boundaries)
+
+
+async def _save_newer(
+    connection: AsyncConnection, table: Table, version: str, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Make rows known, or replace what they have of a known row by what is of a newer version."""
+    made = insert(table)
+    is_newer = table.c[version] < made.excluded[version]
+    new = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}
+    await connection.execute(
+        made.on_conflict_do_update(index_elements=["id"], set_=new, where=is_newer), rows
+    )
+
+
+def _stored(row: Row[Any], newest: int) -> StoredRun:
+    ending = Ending(row.ending) if row.ending else None
+    return StoredRun(
+        row.id,
+        row.number,
+        Fence(row.token, newest, ending),
+        row.resumed_from,
+        row.restored,
+        row.is_stale,
+        row.superseded_after,
+    )

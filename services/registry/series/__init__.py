@@ -1,0 +1,1 @@
+"""Points and their summaries: in chunks, thinned with age, read as curves."""

@@ -1,0 +1,118 @@
+"""The loops behind the stored points: chunks that batches brought are joined, old ones are thinned, or go. Beside `checkpoints.upkeep`, for checkpoints."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.series.core.chunks import Columns, from_bytes, join, roll_up_of, split, thin, to_packed
+from services.registry.series.store import packing
+from services.registry.series.store.packing import DaySeries, PackedChunk, TakenChunk
+from shared.bus import Units
+from shared.clock import Clock
+
+LOOSE_CHUNKS = 64
+"""So many small chunks of a series are joined while its day lasts; once it is over, two are."""
+AT_ONCE = 25
+"""Series of one transaction, as far as they have not too many points: locks for a tenth of a second that nobody else wants."""
+FOUND_AT_ONCE = 5_000
+_DAY = timedelta(days=1)
+_ALWAYS = date(1970, 1, 1)
+
+Work = Callable[[AsyncConnection, Sequence[DaySeries]], Awaitable[bool]]
+"""Does some of it; True when the same should be done again for the rest, in another transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Joins, thins and deletes chunks; replicas take turns.
+
+    Attributes:
+        detail_days: age at which the points of experiments that say nothing else are thinned; None keeps all.
+    """
+
+    units: Units
+    clock: Clock
+    detail_days: int | None = None
+
+    async def pack(self) -> None:
+        """Join the small chunks of series that have many today."""
+        today = self.clock.now().date()
+        await self._all(
+            partial(packing.load_loose, since=today, before=today + _DAY, least=LOOSE_CHUNKS), _pack
+        )
+
+    async def pack_old(self) -> None:
+        """Join what days that are over have left. Yesterday is over later than the clock says: a transaction may have begun before midnight."""
+        before = self.clock.now().date() - _DAY
+        await self._all(partial(packing.load_loose, since=_ALWAYS, before=before, least=2), _pack)
+
+    async def retain(self) -> None:
+        """Delete the points that their experiment keeps no longer, and thin those of which it keeps a part. Summaries stay."""
+        today = self.clock.now().date()
+        await self._all(partial(packing.load_outdated, today=today), _drop)
+        await self._all(partial(packing.load_detailed, today=today, site_days=self.detail_days), _thin)
+
+    async def _all(self, find: Callable[..., Awaitable[list[DaySeries]]], work: Work) -> None:
+        """Find what there is to do, and do it in transactions of a few series each."""
+        is_more = True
+        while is_more:
+            async with self.units.system() as unit:
+                found = await find(unit.connection, most=FOUND_AT_ONCE)
+            is_more = len(found) == FOUND_AT_ONCE
+            for at in range(0, len(found), AT_ONCE):
+                is_rest = True
+                while is_rest:
+                    async with self.units.system() as unit:
+                        await packing.take_turn(unit.connection)
+                        is_rest = await work(unit.connection, found[at : at + AT_ONCE])
+
+
+async def _pack(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_loose(connection, places)
+    # In a thread: compressing holds up neither reports nor queries.
+    await packing.save_packed(connection, await asyncio.to_thread(_packed, taken))
+    return False
+
+
+async def _thin(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_detailed(connection, places)
+    await packing.save_packed(connection, await asyncio.to_thread(_thinned, taken))
+    return bool(taken)
+
+
+async def _drop(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
+    await packing.delete_chunks(connection, places)
+    return False
+
+
+def _packed(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
+    return [_chunk(like, part, roll_up_of(part)) for like, points in _joined(taken) for part in split(points)]
+
+
+def _thinned(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
+    return [
+        _chunk(like, part, None, is_thinned=True)
+        for like, points in _joined(taken)
+        for part in split(thin(points))
+    ]
+
+
+def _joined(taken: Sequence[TakenChunk]) -> Iterator[tuple[TakenChunk, Columns]]:
+    """All points that were taken of a series and day, and one of their chunks; in memory is one of them at a time."""
+    by_place: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
+    for chunk in taken:
+        by_place[chunk.place].append(chunk)
+    for chunks in by_place.values():
+        yield chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted()
+
+
+def _chunk(
+    like: TakenChunk, points: Columns, rolled_up: bytes | None, *, is_thinned: bool = False
+) -> PackedChunk:
+    body = to_packed(points)
+    return PackedChunk(like.place, like.tenant, len(points), *points.span, body, rolled_up, is_thinned)

@@ -1,0 +1,1 @@
+"""Rows of contents, files and bytes."""

@@ -1,0 +1,1 @@
+"""The table of an experiment's trials: its columns, filters and orders."""

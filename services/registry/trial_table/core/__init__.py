@@ -1,0 +1,1 @@
+"""Columns by name, and the language of filters."""

@@ -1,0 +1,205 @@
+"""The table of an experiment's trials."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.trial_table.core.columns import (
+    FACTS,
+    Column,
+    Hyperparameter,
+    Metric,
+    Search,
+    Stat,
+    metric_name,
+    name_of,
+    unknown,
+)
+from services.registry.trial_table.core.filters import (
+    Filter,
+    Order,
+    read_column_name,
+    read_filter,
+    read_orders,
+)
+from services.registry.trial_table.store import columns as trial_columns, rows as trial_table
+from services.registry.trial_table.store.rows import Wanted
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Rejected
+from shared.expressions.tree import columns_of
+from shared.messages.exports import ExportTable
+from shared.messages.tables import (
+    DeclaredColumns,
+    GetColumns,
+    GetTable,
+    KnownColumns,
+    TablePage,
+    TableRow,
+)
+
+ROWS_PER_PAGE = 200
+COLUMNS = 64
+BYTES_PER_PAGE = 300 * 1024
+CELL_BYTES = 24
+"""What a number takes in an answer, with what is around it."""
+SAMPLE = 200
+"""So many trials are looked at for the hyperparameters that are shown where nobody said which."""
+SHOWN_HYPERPARAMETERS = 12
+COMPARED = 2_000
+"""With so many names one that is unknown is compared, to guess what was meant: it takes a millisecond for ten of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What somebody asks of a table, understood; `columns` are those that were named."""
+
+    search: Search
+    filter: Filter | None
+    orders: tuple[Order, ...]
+    columns: tuple[Column, ...]
+
+
+async def read_table(
+    connection: AsyncConnection, query: GetTable | ExportTable, most_columns: int
+) -> Reading:
+    """Understand a question.
+
+    Raises:
+        Rejected: It cannot be read, names what no trial has and the config does not declare, or names more columns than `most_columns`.
+    """
+    if len(query.columns) > most_columns:
+        raise columns_too_many(most_columns)
+    experiment = query.experiment_id
+    declared = query.declared
+    search = Search(declared.metric, declared.smaller_is_better)
+    if declared.metric is None:
+        search = await trial_columns.load_search(connection, experiment)
+    filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
+    columns = tuple(read_column_name(name, search) for name in query.columns)
+    await _refuse_unknown(connection, query, columns_of(filter_), "filter")
+    await _refuse_unknown(connection, query, columns_of(None, orders), "sort")
+    await _refuse_unknown(connection, query, columns, "column")
+    return Reading(search, filter_, orders, columns)
+
+
+def columns_too_many(most: int) -> Rejected:
+    """The refusal of more columns than there may be."""
+    return Rejected("columns_too_many", f"at most {most} columns at a time", "column", "name those you want")
+
+
+class TableQueries:
+    """Answers what is asked of trials side by side."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {GetTable: self.on_table, GetColumns: self.on_columns}
+
+    async def on_table(self, ask: Ask, query: GetTable) -> TablePage:
+        """The trials behind the cursor that meet the filter, in order; an unknown experiment has none."""
+        limit = max(1, min(query.limit, ROWS_PER_PAGE))
+        experiment = query.experiment_id
+        async with self._units.tenant(ask.tenant) as unit:
+            read = await read_table(unit.connection, query, COLUMNS)
+            columns = read.columns or await _most_telling(unit.connection, experiment, read.search)
+            wanted = Wanted(experiment, read.filter, read.orders, query.after, limit + 1)
+            found = await trial_table.load_rows(unit.connection, wanted, read.search)
+            shown = [row.trial for row in found.rows[:limit]]
+            loaded = await trial_table.load_cells(unit.connection, shown, columns, read.search)
+        cells = [tuple(map(_said, row)) for row in loaded]
+        fitting = _fitting(cells)
+        rows = tuple(
+            TableRow(trial_id=row.trial, number=row.number, state=row.state, cells=of)
+            for row, of in zip(found.rows[:fitting], cells[:fitting], strict=True)
+        )
+        more = len(found.rows) > len(rows)
+        return TablePage(
+            columns=query.columns or tuple(map(name_of, columns)),
+            rows=rows,
+            next=found.rows[len(rows) - 1].cursor if more else None,
+            total=found.total,
+        )
+
+    async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
+        """The names that there are to filter, to sort and to show by, from a place on."""
+        async with self._units.tenant(ask.tenant) as unit:
+            names = (await _known(unit.connection, query))[query.first :]
+        count = _fitting([(name,) for name in names])
+        more = query.first + count if count < len(names) else None
+        return KnownColumns(columns=tuple(names[:count]), next=more)
+
+
+async def _refuse_unknown(
+    connection: AsyncConnection, query: GetTable | ExportTable, columns: Iterable[Column], place: str
+) -> None:
+    """Refuse a mistyped name instead of showing an empty table. What the config declares may be absent from every trial so far."""
+    for column in dict.fromkeys(columns):
+        if _is_declared(column, query.declared):
+            continue
+        if await trial_columns.is_known(connection, query.experiment_id, column):
+            continue
+        what = "metric" if isinstance(column, Metric) else "hyperparameter"
+        prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
+        known = [name for name in await _known(connection, query) if name.startswith(prefix)]
+        if known:
+            name = metric_name(*column.key) if isinstance(column, Metric) else name_of(column)
+            raise unknown(name, known[:COMPARED], what, place)
+
+
+def _is_declared(column: Column, declared: DeclaredColumns) -> bool:
+    match column:
+        case Metric(group, name):
+            return group == "validation" and name in declared.validation_metrics
+        case Hyperparameter(path):
+            # A group of hyperparameters has a cell too: all that it holds.
+            return any(one[: len(path)] == path for one in declared.hyperparameters)
+        case _:
+            return False
+
+
+async def _known(connection: AsyncConnection, query: GetTable | GetColumns | ExportTable) -> list[str]:
+    """All names: what trials have, and what the config declares."""
+    paths = await trial_columns.load_hyperparameters(connection, query.experiment_id)
+    metrics = await trial_columns.load_metric_keys(connection, query.experiment_id)
+    expected = [("validation", name) for name in query.declared.validation_metrics]
+    return [
+        *FACTS,
+        "best",
+        *(name_of(Hyperparameter(path)) for path in sorted({*paths, *query.declared.hyperparameters})),
+        *(metric_name(*key) for key in sorted({*metrics, *expected})),
+    ]
+
+
+async def _most_telling(connection: AsyncConnection, experiment: UUID, search: Search) -> list[Column]:
+    paths = await trial_columns.load_hyperparameters(connection, experiment, SAMPLE)
+    found: list[Column] = [Hyperparameter(path) for path in paths[:SHOWN_HYPERPARAMETERS]]
+    if search.metric is None:
+        return found
+    metric = "validation", search.metric
+    return [*found, Metric(*metric, Stat.LAST_STEP), Metric(*metric, Stat.LAST), Metric(*metric, Stat.BEST)]
+
+
+def _said(cell: JsonValue) -> JsonValue:
+    """JSON has neither NaN nor the infinities: they are told by protobuf's words for them."""
+    if not isinstance(cell, float) or math.isfinite(cell):
+        return cell
+    return "NaN" if math.isnan(cell) else "Infinity" if cell > 0 else "-Infinity"
+
+
+def _fitting(rows: Sequence[Sequence[JsonValue]]) -> int:
+    """How many rows fit into an answer; one always does."""
+    size = 0
+    for count, row in enumerate(rows):
+        size += 100 + sum(
+            CELL_BYTES if isinstance(cell, int | float | None) else 2 * len(str(cell)) for cell in row
+        )
+        if size > BYTES_PER_PAGE and count:
+            return count
+    return len(rows)

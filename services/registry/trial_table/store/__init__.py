@@ -1,0 +1,1 @@
+"""Columns, filters and rows in SQL."""
