@@ -14,9 +14,8 @@ from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import Deletions
 from services.gateway.experiments.schema import ExperimentDetail
-from services.gateway.platform import ordered
 from services.gateway.platform.audit.auditor import Auditor
-from services.gateway.platform.auth import session_store as sessions, token_store as access
+from services.gateway.platform.auth import founding, session_store as sessions, token_store as access
 from services.gateway.platform.auth.authentication import Authenticator
 from services.gateway.platform.auth.file import load_sign_in
 from services.gateway.platform.auth.passwords import Passwords
@@ -24,6 +23,7 @@ from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
 from services.gateway.platform.auth.providers import Providers
 from services.gateway.platform.auth.tokens import derive_key, hash_token
 from services.gateway.platform.call import Doors, ExperimentKey, Keys, SignIn
+from services.gateway.platform.commands import ordered_store as ordered
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
@@ -38,7 +38,6 @@ from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
 from services.gateway.sessions import link_store as sign_in_links
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.tenants import founding
 from services.gateway.transports.doors import DoorKeeper, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
 from services.gateway.webhooks import delivery_store as deliveries

@@ -94,7 +94,7 @@ def _is_getattr_of_it(call: ast.Call) -> bool:
 
 PAST_THE_CALL = {
     "services/gateway/platform/call.py": "opens them, with what the caller sees",
-    "services/gateway/platform/commands.py": "waits for what a command made of a thing that was found before",
+    "services/gateway/platform/commands/sending.py": "waits for what a command made of a thing that was found before",
     "services/gateway/audit_log/operations.py": "an audit log is a tenant's as a whole, or the site's",
     "services/gateway/long_operations/operations.py": "what is refused of the site's comes back to the site, to be looked at by who ordered it",
     "services/gateway/events/operations.py": "where a feed begins and ends is the same for all who read it",

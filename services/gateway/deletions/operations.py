@@ -23,8 +23,8 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.telling import tell
 from services.gateway.platform.operation import Operation

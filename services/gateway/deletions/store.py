@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.deletions.tables import deletion
 from services.gateway.platform.auth.session_tables import identity, password, session
 from services.gateway.platform.auth.tables import account, binding, membership, team, tenant, token
-from services.gateway.platform.limits.quota_tables import quota
 from services.gateway.platform.tables import event, experiment, limits, model, model_version, run, trial
 from services.gateway.policies.tables import policy, template
+from services.gateway.quotas.tables import quota
 from services.gateway.webhooks.tables import webhook
 from shared.deleting import Rows, outbox_of, rows_of
 from shared.ids import derived_id

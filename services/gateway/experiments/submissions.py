@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.deletions.tables import deletion
-from services.gateway.platform.limits.quota_tables import quota
 from services.gateway.platform.tables import counter, experiment, idempotency
+from services.gateway.quotas.tables import quota
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from services.gateway.checkpoints.schema import FileDownload
 from services.gateway.experiments.find import find_experiment
 from services.gateway.exports.schema import Export, ExportMetricsRequest, ExportRequest, ExportTableRequest
 from services.gateway.platform.call import Call
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trial_tables.operations import declared_by
 from shared.ids import ExperimentId
 from shared.messages.exports import ExportMetrics, ExportTable

@@ -26,15 +26,15 @@ from services.gateway.long_operations.schema import (
 )
 from services.gateway.model_versions import operations as versions
 from services.gateway.models import operations as models
-from services.gateway.platform import ordered as store
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import Entity
-from services.gateway.platform.deferring import orderer_of
+from services.gateway.platform.commands import ordered_store as store
+from services.gateway.platform.commands.deferring import orderer_of
+from services.gateway.platform.commands.sending import Entity
 from services.gateway.platform.events.store import find_told, load_refusal, load_refusals
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import SAFE
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.schema import Resource
 from services.gateway.pools.operations import pools
 from services.gateway.trials.operations import kill as killing

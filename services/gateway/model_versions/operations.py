@@ -27,10 +27,10 @@ from services.gateway.model_versions.schema import (
 from services.gateway.models import store as models
 from services.gateway.models.render import render_version
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.commands.sending import Entity, carried_out
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import APPROVE_MODEL, KEY, LOOK, READ_MODEL, SAFE, WRITE_MODEL
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import guard
 from shared.ids import CheckpointId, ModelId, VersionId, derived_id
 from shared.messages.base import Command

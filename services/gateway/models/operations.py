@@ -22,10 +22,10 @@ from services.gateway.models.schema import (
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.commands.sending import Entity, carried_out
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import guard
 from shared.ids import ModelId
 from shared.messages.base import Command

@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.experiments.find import parse_uuid
-from services.gateway.people import store
 from services.gateway.people.schema import (
     CreateGroupRequest,
     CreateUserRequest,
@@ -25,6 +24,7 @@ from services.gateway.people.schema import (
     UserRequest,
 )
 from services.gateway.platform.auth import (
+    account_store as store,
     role_store as roles,
     session_store as sign_in,
     token_store as access,
@@ -34,10 +34,10 @@ from services.gateway.platform.auth.handing_out import check_covered, keep_own_a
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Done
 from services.gateway.tokens.schema import CreatedToken

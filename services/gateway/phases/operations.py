@@ -16,9 +16,9 @@ from services.gateway.phases.schema import (
 )
 from services.gateway.phases.store import load_runs_of
 from services.gateway.platform.call import Call
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trials.render import to_time
 from services.gateway.trials.schema import TrialRequest, TrialState
 from shared.ids import TrialId

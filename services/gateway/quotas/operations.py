@@ -8,11 +8,11 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.limits import quotas as store
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.quotas import store
 from services.gateway.quotas.schema import (
     SetTenantQuotaRequest,
     SetWorkspaceQuotaRequest,

@@ -10,11 +10,11 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.sending import wait_for
+from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
-from services.gateway.platform.paging import choose_page, read_wanted
 from services.gateway.pools.operations.limits import named_tenant, unused_workspace
 from services.gateway.pools.operations.pools import view_of
 from services.gateway.reservations.schema import (

@@ -13,10 +13,10 @@ from services.gateway.platform.auth.handing_out import check_covered
 from services.gateway.platform.auth.permissions import ROLES, Access, Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, claim_apart, remember
+from services.gateway.platform.commands.idempotency import claim, claim_apart, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation, RateClass
 from services.gateway.platform.operation_terms import KEY, NATURAL, SAFE
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.schema import Empty
 from services.gateway.tokens.schema import (
     CreatedToken,

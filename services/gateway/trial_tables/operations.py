@@ -3,9 +3,9 @@
 from services.gateway.experiments.declared import declared_columns
 from services.gateway.experiments.find import Row, find_experiment
 from services.gateway.platform.call import Call
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
 from services.gateway.trial_tables.schema import (
     TableColumns,
     TableColumnsRequest,

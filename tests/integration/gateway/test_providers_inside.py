@@ -10,7 +10,7 @@ from aiohttp import web
 
 from services.gateway.platform.auth.file import ProviderSection
 from services.gateway.platform.auth.providers import Providers
-from services.gateway.platform.outbound import INSIDE
+from services.gateway.platform.outbound.client import INSIDE
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK

@@ -24,10 +24,10 @@ from services.gateway.long_operations.schema import ListOperationsRequest
 from services.gateway.model_versions.schema import ListModelVersionsRequest
 from services.gateway.models import store as models
 from services.gateway.models.schema import ListModelsRequest
-from services.gateway.people import store as people
 from services.gateway.people.schema import ListGroupsRequest, ListUsersRequest
 from services.gateway.platform.audit import store as audit
 from services.gateway.platform.auth import (
+    account_store as people,
     role_store as roles,
     session_store as sign_in,
     token_store as access,

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from services.gateway.platform.field_masks import FIELDS, keep, read_mask
+from services.gateway.platform.lists.field_masks import FIELDS, keep, read_mask
 from services.gateway.platform.schema import JsonObject, Resource
 from services.gateway.table import OPERATIONS
 from services.gateway.transports.grpc.mapper import Mapper

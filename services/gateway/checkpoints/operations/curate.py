@@ -24,7 +24,7 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Empty
-from services.gateway.pools import limit_store as limits
+from services.gateway.pools import store as limits
 from services.gateway.pools.operations.limits import named_tenant
 from services.gateway.trials.render import render_checkpoint_whole
 from shared.ids import CheckpointId, ExperimentId

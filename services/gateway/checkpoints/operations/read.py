@@ -14,7 +14,7 @@ from services.gateway.checkpoints.schema import (
 from services.gateway.experiments import store
 from services.gateway.experiments.find import find_experiment, find_trial, parse_uuid
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, read_wanted
+from services.gateway.platform.lists.paging import make_cursor, read_wanted
 from services.gateway.trials.render import render_checkpoint, render_checkpoint_whole, render_download
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import CheckpointView, GetCheckpointFiles, ListCheckpoints

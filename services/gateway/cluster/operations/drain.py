@@ -20,8 +20,8 @@ from services.gateway.cluster.schema import (
     WorkersRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred, unless_silent
+from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.schema import Resource
 from shared.ids import SITE, new_id
 from shared.messages.pools import ClusterView

@@ -34,8 +34,8 @@ from services.gateway.experiments.shaping import Shaped, shape
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands.idempotency import Claimed, claim, claimed_by, remember
 from services.gateway.platform.documents import merge_patch
-from services.gateway.platform.idempotency import Claimed, claim, claimed_by, remember
 from services.gateway.platform.schema import JsonObject
 from services.gateway.quotas.operations import check_open
 from shared import telemetry

@@ -14,8 +14,8 @@ from services.gateway.experiments.render import render_experiment
 from services.gateway.experiments.schema import Experiment, ExperimentRequest
 from services.gateway.health.operations import waiting_for_bus
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import send, wait_for
 from shared.ids import ExperimentId, new_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command

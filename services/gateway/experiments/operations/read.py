@@ -24,7 +24,7 @@ from services.gateway.experiments.schema import (
 )
 from services.gateway.health.operations import waiting_for_bus
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from shared.ids import ExperimentId, TrialId
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.journals import GetJournal, ReplayExperiment

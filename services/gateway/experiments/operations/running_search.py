@@ -12,8 +12,8 @@ from services.gateway.experiments.operations.lifecycle import refuse_ended, take
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditSearchRequest, ExperimentDetail
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.platform.preconditions import guard
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import EditSearch

@@ -20,8 +20,8 @@ from services.gateway.logs.schema import (
     LogPage,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.platform.patience import Patience
+from services.gateway.platform.events.stream_timeouts import Patience
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials.render import render_line
 from shared.expressions.fields import Position
 from shared.ids import TrialId

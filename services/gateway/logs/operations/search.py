@@ -6,7 +6,7 @@ from services.gateway.experiments.find import find_experiment, find_trial
 from services.gateway.logs.operations.read import filter_of
 from services.gateway.logs.schema import LogLine, LogPage, SearchLogsRequest
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, read_cursor
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials.render import render_line
 from shared.ids import ExperimentId, TrialId
 from shared.messages.logs import FoundLines, SearchLogs

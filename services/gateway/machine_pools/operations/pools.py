@@ -26,7 +26,7 @@ from services.gateway.machine_pools.schema import (
     UpdateMachinePoolRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
 from services.gateway.platform.schema import Empty
 from services.gateway.projections import registry
 from shared.ids import SITE, InstanceId, PoolName, new_id

@@ -12,8 +12,8 @@ from services.gateway.metrics.schema import (
     ReportedValue,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
 from services.gateway.platform.events.tails import Page, Told
-from services.gateway.platform.patience import Patience, ask_patiently
 from services.gateway.trials.render import finite, not_finite, to_time
 from shared.ids import TrialId
 from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints

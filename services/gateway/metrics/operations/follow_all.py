@@ -12,7 +12,7 @@ from services.gateway.metrics.places import asked_of, place_of, with_places
 from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
 from services.gateway.metrics.spans import Spans, read_spans
 from services.gateway.platform.call import Call
-from services.gateway.platform.patience import Patience, ask_patiently
+from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
 from shared.ids import TrialId
 from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
 

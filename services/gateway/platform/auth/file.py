@@ -9,8 +9,8 @@ import yaml
 from pydantic import Field, IPvAnyNetwork, ValidationError, model_validator
 
 from muster.errors import Rejected
-from services.gateway.platform.addresses import Network
 from services.gateway.platform.auth.permissions import OPERATOR, ROLES
+from services.gateway.platform.outbound.addresses import Network
 from shared.settings import LOOPBACK, Section
 
 SETTING = "MUSTER_GATEWAY__SIGN_IN_FILE"

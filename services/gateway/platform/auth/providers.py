@@ -12,8 +12,8 @@ import orjson
 
 from muster.errors import Transient
 from services.gateway.platform.auth.file import ProviderSection, check_address
-from services.gateway.platform.outbound import INSIDE, Outward
-from services.gateway.sessions.tickets import Secrets
+from services.gateway.platform.auth.tickets import Secrets
+from services.gateway.platform.outbound.client import INSIDE, Outward
 from shared import jwts
 from shared.clock import Clock
 from shared.jwts import Claims, Expected, NotValid

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from services.gateway.platform.call import Caller
-from services.gateway.platform.limits import quotas
+from services.gateway.quotas import store as quotas
 from shared.cache import Cache
 from shared.clock import Clock
 from shared.db import Database

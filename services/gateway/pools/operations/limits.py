@@ -11,8 +11,8 @@ from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import choose_page, read_wanted
-from services.gateway.pools import limit_store as limits
+from services.gateway.platform.lists.paging import choose_page, read_wanted
+from services.gateway.pools import store as limits
 from services.gateway.pools.operations.pools import view_of
 from services.gateway.pools.schema import (
     Limit,

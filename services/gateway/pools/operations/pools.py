@@ -6,9 +6,9 @@ from muster.errors import NotFound, Rejected
 from services.gateway.cluster.operations.read import load_cluster
 from services.gateway.cluster.render import render_pool
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred, unless_silent
-from services.gateway.platform.paging import choose_page, read_wanted
+from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.sending import wait_for
+from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.pools.schema import EditPoolRequest, ListPoolsRequest, Pool, PoolPage, PoolRequest
 from shared.ids import SITE, new_id

@@ -12,7 +12,7 @@ from services.gateway.platform.auth.grants import add_up
 from services.gateway.platform.auth.handing_out import check_covered
 from services.gateway.platform.auth.passwords import Passwords, check_password
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.schema import Done, ListRequest
 from services.gateway.sessions.schema import (
     ChangePasswordRequest,

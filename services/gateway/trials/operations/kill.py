@@ -8,8 +8,8 @@ from muster.errors import Conflict
 from services.gateway.experiments import store
 from services.gateway.experiments.find import find_trial
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.trials.render import render_trial
 from services.gateway.trials.schema import Trial, TrialRequest
 from shared.ids import ExperimentId, new_id

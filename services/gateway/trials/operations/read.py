@@ -8,7 +8,7 @@ from services.gateway.cluster.schema import Explanation
 from services.gateway.experiments import store
 from services.gateway.experiments.find import experiment_in, find_experiment, find_trial
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials.render import render_on_front, render_run, render_trial
 from services.gateway.trials.schema import (
     FrontPage,

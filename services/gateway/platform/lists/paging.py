@@ -6,7 +6,7 @@ from typing import TypeVar
 import orjson
 
 from services.gateway.platform.call import Call
-from services.gateway.platform.cursors import decode_cursor, encode_cursor
+from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from services.gateway.platform.schema import ListRequest, Request, Resource
 from shared.expressions.choosing import cell_of, choose
 from shared.expressions.fields import Position, Wanted, position_of

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.people import store as people
-from services.gateway.platform.auth import role_store as roles
+from services.gateway.platform.auth import account_store as people, role_store as roles
 from services.gateway.platform.auth.grants import TENANT, Place
 from shared.ids import derived_id
 

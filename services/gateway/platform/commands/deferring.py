@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from muster.errors import Transient
 from services.gateway.health.operations import waiting_for_bus
 from services.gateway.long_operations.schema import LongOperation, OperationState
-from services.gateway.platform import ordered
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands import ordered_store as ordered
 from services.gateway.platform.schema import Resource
 
 T = TypeVar("T")

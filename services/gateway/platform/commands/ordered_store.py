@@ -9,7 +9,7 @@ from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.ordered_tables import ordered
+from services.gateway.platform.commands.tables import ordered
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 

@@ -8,8 +8,8 @@ from sqlalchemy import Row, func, not_, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.limits.quota_tables import quota
 from services.gateway.platform.tables import experiment
+from services.gateway.quotas.tables import quota
 
 _SEEN = "muster.experiments"
 """The setting that narrows what of the experiments the caller sees."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from services.gateway.platform.addresses import Network, is_named, is_outside, parse_address
+from services.gateway.platform.outbound.addresses import Network, is_named, is_outside, parse_address
 
 INSIDE = "the address is of an internal network, which the site does not allow"
 _RESOLVERS = 8
