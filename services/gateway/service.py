@@ -23,7 +23,7 @@ from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
 from services.gateway.platform.auth.providers import Providers
 from services.gateway.platform.auth.tokens import derive_key, hash_token
 from services.gateway.platform.call import Doors, ExperimentKey, Keys, SignIn
-from services.gateway.platform.commands import ordered_store as ordered
+from services.gateway.platform.commands import ordered_store as ordered, store as command_store
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
@@ -267,7 +267,7 @@ def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Drops events, keys and refusals that are past their time."""
     async with database.system() as connection:
-        await events.sweep(connection, clock.now(), _KEYS_KEPT)
+        await command_store.sweep(connection, clock.now(), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
         await deletion_store.sweep(connection, clock.now(), _KEYS_KEPT)
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days

@@ -12,6 +12,7 @@ from services.gateway.experiment_groups.operations import OPERATIONS as EXPERIME
 from services.gateway.experiments.operations import OPERATIONS as EXPERIMENTS
 from services.gateway.exports.operations import OPERATIONS as EXPORTS
 from services.gateway.health.operations import OPERATIONS as HEALTH
+from services.gateway.joining.operations import OPERATIONS as JOINING
 from services.gateway.lineage.operations import OPERATIONS as LINEAGE
 from services.gateway.logs.operations import OPERATIONS as LOGS
 from services.gateway.long_operations.operations import OPERATIONS as LONG_OPERATIONS
@@ -73,6 +74,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     *LONG_OPERATIONS,
     *WEBHOOKS,
     *TOKENS,
+    *JOINING,
     *SESSIONS,
     *VIEWS,
     *PEOPLE,

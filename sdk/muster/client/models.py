@@ -276,20 +276,20 @@ class LabelledExperiments(Resource):
     items: list[Experiment]
 
 
-class CheckpointFile(Resource):
-    """One file of a checkpoint."""
-
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
-    size_bytes: int
-    sha256: str
-
-
 class NotFinite(StrEnum):
     """Which of the values it is that JSON has no word for."""
 
     NAN = "nan"
     INFINITY = "infinity"
     NEGATIVE_INFINITY = "negative_infinity"
+
+
+class CheckpointFile(Resource):
+    """One file of a checkpoint."""
+
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    size_bytes: int
+    sha256: str
 
 
 class Checkpoint(Resource):
@@ -837,6 +837,30 @@ class PlatformHealth(Resource):
     checks: list[ServiceCheck] = Field(
         default=[], description="Every check of every service, for operators of the site; empty for others."
     )
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
 
 
 class LineageKind(StrEnum):
@@ -2003,30 +2027,6 @@ class CreatedToken(Token):
     """A token with its secret, which is shown this one time."""
 
     secret: str
-
-
-class JoinToken(Resource):
-    """A join token, shown this one time."""
-
-    token: str
-    pool: str
-    expires_at: datetime
-
-
-class WorkerCredentials(Resource):
-    """A worker's identity: it connects to NATS with this JWT and its own private key."""
-
-    worker: str
-    jwt: str
-    nats_url: str
-    expires_at: datetime
-
-
-class Health(Resource):
-    """Whether the gateway answers, and which version it is."""
-
-    status: str
-    version: str
 
 
 class TableRow(Resource):

@@ -9,6 +9,7 @@ from services.gateway.budgets.schema import (
     SetWorkspaceBudgetRequest,
     WhenSpent,
 )
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
@@ -16,7 +17,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
-from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId
 from shared.messages.budgets import Budget, BudgetState, GetBudgets, SetBudget
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from services.gateway.experiments.schema import Experiment, ListExperimentsRequest
-from services.gateway.long_operations.schema import OperationState
+from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.schema import Labels, Reference, Request, Resource
 from shared.expressions.fields import Listing
 

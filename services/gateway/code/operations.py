@@ -16,6 +16,7 @@ import aiohttp
 
 from muster.archive import inspect
 from muster.errors import NotFound, Rejected, Transient
+from services.gateway.code import store as code_store
 from services.gateway.code.schema import (
     Code,
     CodeFile,
@@ -31,7 +32,6 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
-from services.gateway.projections import registry
 from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
 
 _CHUNK_BYTES = 256 * 1024
@@ -53,14 +53,16 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
             contents = inspect(spooled)
         await _store(call, request.sha256, size, spooled)
     async with call.transaction() as unit:
-        await registry.save_code(unit.connection, call.tenant, request.sha256, size, contents.files, unit.now)
+        await code_store.save_code(
+            unit.connection, call.tenant, request.sha256, size, contents.files, unit.now
+        )
     return Code(sha256=request.sha256, size_bytes=size)
 
 
 async def get_code(call: Call, request: CodeRequest) -> Code:
     """Says whether a code archive is stored, so that it need not be sent again."""
     async with call.read() as connection:
-        row = await registry.load_code(connection, request.sha256)
+        row = await code_store.load_code(connection, request.sha256)
     if row is None or row.files is None:
         # Sent once more, code of before has the paths of its files kept.
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
@@ -68,7 +70,7 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if not target.known:
         async with call.transaction() as unit:
-            await registry.forget_code(unit.connection, request.sha256)
+            await code_store.forget_code(unit.connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
 

@@ -17,6 +17,7 @@ import structlog
 from services.gateway.deletions import store
 from services.gateway.deletions.core import ASKED, DELETION, Stage, Trigger
 from services.gateway.experiments import store as experiments
+from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
 from services.gateway.platform.events.store import NewEvent
@@ -139,7 +140,7 @@ class Deletions:
             told = {"code": refused.code, "message": refused.message, "hint": refused.hint}
             await self._move(unit, row, Trigger.REFUSED, ended_at=unit.now, **told)
             refusal = OperationRefused(operation_id=row.id, **told)
-            await events.save_refusal(unit.connection, row.tenant, unit.now, refusal)
+            await command_store.save_refusal(unit.connection, row.tenant, unit.now, refusal)
             return False
         for experiment in await store.load_in_workspace(unit.connection, row.tenant, row.name):
             given = {"by": row.by, "is_forced": row.is_forced, "parent": row.id}

@@ -8,9 +8,9 @@ import structlog
 from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Rejected, Transient
+from services.gateway.code import store as code_store
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import JsonObject
-from services.gateway.projections import registry
 from shared.ids import PoolName, WorkerId
 from shared.messages.experiments import ValidateConfig
 from shared.messages.queue import ValidatePlacement
@@ -71,7 +71,7 @@ async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | No
         Rejected: It does not hold what the entrypoint runs.
     """
     async with call.read() as connection:
-        known = await registry.load_code(connection, sha256)
+        known = await code_store.load_code(connection, sha256)
     if known is None:
         return None
     if known.files is not None:

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig
 from muster.errors import NotFound, Rejected
-from services.gateway.checkpoints.operations.read import check_visible
+from services.gateway.checkpoints.find import check_visible
 from services.gateway.experiments.checks import unless_away
-from services.gateway.experiments.find import model_in, version_in
+from services.gateway.models.find import model_in, version_in
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import JsonObject
 from shared.ids import CheckpointId

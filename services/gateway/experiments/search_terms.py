@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, and_, column, false, func, literal, select, true, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.experiments.tables import experiment_term as known
-from services.gateway.platform.tables import experiment
+from services.gateway.experiments.tables import experiment, experiment_term as known
 from shared.expressions.fields import Field, Wanted, read_position
 from shared.expressions.sql import Cells, Part, condition
 from shared.expressions.tree import All, Contains, Filter

@@ -14,7 +14,9 @@ from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.deletions.tables import deletion
-from services.gateway.platform.tables import counter, experiment, idempotency
+from services.gateway.experiments.tables import experiment
+from services.gateway.platform.commands.tables import idempotency
+from services.gateway.platform.events.tables import counter
 from services.gateway.quotas.tables import quota
 
 

@@ -5,15 +5,17 @@ from uuid import UUID
 
 from muster.errors import NotFound
 from services.gateway.experiments import store as experiments
-from services.gateway.experiments.find import find_experiment, find_trial
+from services.gateway.experiments.find import find_experiment
 from services.gateway.lineage.core import PLACED, visible_part
+from services.gateway.lineage.render import render_graph
 from services.gateway.lineage.schema import GetLineageRequest, LineageGraph, LineageKind
-from services.gateway.model_versions.operations import find_version
 from services.gateway.models import store as models
-from services.gateway.models.render import render_graph
+from services.gateway.models.find import find_version
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_MODEL, SAFE
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from shared.messages.lineage import GetLineageGraph
 
 
@@ -38,7 +40,7 @@ async def _known(call: Call, graph: LineageGraph) -> set[str]:
     async with call.read() as connection:
         known: dict[str, Collection[UUID]] = {
             LineageKind.EXPERIMENT: await experiments.load_names(connection, ids["experiment"]),
-            LineageKind.TRIAL: await experiments.load_trial_numbers(connection, ids["trial"]),
+            LineageKind.TRIAL: await trial_store.load_trial_numbers(connection, ids["trial"]),
             LineageKind.VERSION: await models.load_known_versions(connection, ids["version"]),
         }
     return {f"{kind}:{one}" for kind, found in known.items() for one in found}

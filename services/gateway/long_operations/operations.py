@@ -9,32 +9,27 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
+from services.gateway.cluster.find import load_cluster
 from services.gateway.cluster.operations import drain as draining
-from services.gateway.cluster.operations.read import load_cluster
 from services.gateway.deletions import operations as deleting
-from services.gateway.experiments import store as experiments
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.experiments.operations import edit as editing, lifecycle, running_search as searching
+from services.gateway.experiments import actions, store as experiments
+from services.gateway.experiments.operations import edit as editing, running_search as searching
 from services.gateway.experiments.render import render_experiment, render_experiment_detail
-from services.gateway.health.operations import waiting_for_bus
-from services.gateway.long_operations.schema import (
-    ListOperationsRequest,
-    LongOperation,
-    LongOperationPage,
-    OperationRequest,
-    OperationState,
-)
+from services.gateway.long_operations.schema import ListOperationsRequest, LongOperationPage, OperationRequest
 from services.gateway.model_versions import operations as versions
 from services.gateway.models import operations as models
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands import ordered_store as store
-from services.gateway.platform.commands.deferring import orderer_of
+from services.gateway.platform.commands.deferring import orderer_of, waiting_for_bus
+from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.commands.sending import Entity
-from services.gateway.platform.events.store import find_told, load_refusal, load_refusals
+from services.gateway.platform.commands.store import load_refusal, load_refusals
+from services.gateway.platform.events.store import find_told
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import SAFE
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Resource
 from services.gateway.pools.operations import pools
 from services.gateway.trials.operations import kill as killing
@@ -108,7 +103,7 @@ def _shown(row: Any, refusal: Any | None, found: Resource | None) -> LongOperati
 
 async def _reached(connection: AsyncConnection, row: Any) -> Resource | None:
     now = await experiments.load_experiment(connection, row.entity)
-    is_there = now is not None and lifecycle.ACTIONS[row.operation].reached(now, row.version)
+    is_there = now is not None and actions.ACTIONS[row.operation].reached(now, row.version)
     return render_experiment(now) if is_there else None
 
 
@@ -128,7 +123,7 @@ async def _told(entity: Entity[Any], connection: AsyncConnection, row: Any) -> R
 
 
 OUTCOMES: dict[str, Outcome] = {
-    **dict.fromkeys(lifecycle.ACTIONS, _reached),
+    **dict.fromkeys(actions.ACTIONS, _reached),
     killing.OPERATION: killing.killed,
     "EditExperiment": partial(_edited, editing.TOLD),
     "EditSearch": partial(_edited, searching.TOLD),

@@ -6,7 +6,6 @@ import hashlib
 import aiohttp
 
 from muster.errors import Broken, Rejected, Transient
-from services.gateway.experiments.find import find_trial
 from services.gateway.media.schema import (
     ListTrialMediaNamesRequest,
     ListTrialMediaRequest,
@@ -19,10 +18,11 @@ from services.gateway.media.schema import (
     TrialMediaRequest,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.json_values import to_time
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.trials.render import to_time
+from services.gateway.trials.find import find_trial
 from shared.ids import TrialId
 from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece, MediaView
 

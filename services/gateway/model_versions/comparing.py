@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from services.gateway.metrics.schema import NotFinite
 from services.gateway.model_versions.schema import Difference, ModelVersion
+from services.gateway.platform.json_values import NotFinite
 
 _WORDS = {NotFinite.NAN: "NaN", NotFinite.INFINITY: "Infinity", NotFinite.NEGATIVE_INFINITY: "-Infinity"}
 """As protobuf's JSON has them: what differs may be of any kind."""

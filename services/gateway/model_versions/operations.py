@@ -1,15 +1,14 @@
 """Versions of models: commands to the registry, reads from what it announced. Neighbour: `models`."""
 
-from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.checkpoints.operations.read import check_visible, download_files
+from services.gateway.checkpoints.find import check_visible, download_files
 from services.gateway.checkpoints.schema import Download
-from services.gateway.experiments.find import model_in, version_in
 from services.gateway.model_versions.comparing import compare
+from services.gateway.model_versions.render import render_version
 from services.gateway.model_versions.schema import (
     CompareModelVersionsRequest,
     CreateModelVersionRequest,
@@ -25,7 +24,7 @@ from services.gateway.model_versions.schema import (
     SetModelStageRequest,
 )
 from services.gateway.models import store as models
-from services.gateway.models.render import render_version
+from services.gateway.models.find import find_version, model_in, version_in
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.sending import Entity, carried_out
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
@@ -143,12 +142,6 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
         )
 
     return await carried_out(call, request, order, VERSION)
-
-
-async def find_version(call: Call, model: str, version: str) -> Any:
-    """Raises NotFound."""
-    async with call.read() as connection:
-        return await version_in(connection, await model_in(connection, model), version)
 
 
 async def _changed(

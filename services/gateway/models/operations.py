@@ -5,8 +5,8 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
-from services.gateway.experiments.find import model_in, version_in
 from services.gateway.models import store as models
+from services.gateway.models.find import model_in, version_in
 from services.gateway.models.render import render_model
 from services.gateway.models.schema import (
     CreateModelRequest,

@@ -8,12 +8,15 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from services.gateway.deletions.runner import Deletions
-from services.gateway.models import store as models
-from services.gateway.platform.events import store as events
+from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events.feed import Feed
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.platform.events.telling import later, tell
-from services.gateway.projections import registry, store as projections
+from services.gateway.projections import (
+    instances as instance_projections,
+    models as model_projections,
+    store as projections,
+)
 from services.gateway.projections.versions import Versioned
 from services.gateway.webhooks.core import name_of
 from shared.bus import Delivery, Unit
@@ -94,9 +97,11 @@ class Projections:
         """Models by name."""
         tenant, told = self._begin(unit)
         for message in _messages(batch):
-            if (applied := await models.apply_model(unit.connection, tenant, message)) is None:
+            if (applied := await model_projections.apply_model(unit.connection, tenant, message)) is None:
                 continue
-            now = models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)
+            now = model_projections.standing_of(
+                model_projections.KEPT, is_deleted=message.deleted_at is not None
+            )
             name = name_of("model", "changed", applied.before, now)
             told.append(_event("model", "changed", message.model_id, None, message, name))
 
@@ -104,9 +109,9 @@ class Projections:
         """Model versions by number."""
         tenant, told = self._begin(unit)
         for message in _messages(batch):
-            if (applied := await models.apply_version(unit.connection, tenant, message)) is None:
+            if (applied := await model_projections.apply_version(unit.connection, tenant, message)) is None:
                 continue
-            now = models.standing_of(message.stage, is_deleted=message.deleted_at is not None)
+            now = model_projections.standing_of(message.stage, is_deleted=message.deleted_at is not None)
             name, of = name_of("version", "changed", applied.before, now), message.lineage.experiment_id
             told.append(_event("version", "changed", message.version_id, of, message, name))
 
@@ -128,7 +133,7 @@ class Projections:
         """Why a command was not carried out, for whoever waits for it."""
         tenant = _tenant(unit)
         for message in _messages(batch):
-            await events.save_refusal(unit.connection, tenant, unit.now, message)
+            await command_store.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
         refused = {message.operation_id for message in _messages(batch)}
         unit.then(partial(self.feed.changed, tenant, 0, refused))
@@ -143,7 +148,7 @@ class Projections:
         """Machines, which belong to no tenant: the site's feed tells of them."""
         told = self._gather(unit)
         for message in _messages(batch):
-            if await registry.apply_instance(unit.connection, message):
+            if await instance_projections.apply_instance(unit.connection, message):
                 told.append(_event("instance", "changed", message.instance_id, None, message, None))
 
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:

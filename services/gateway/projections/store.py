@@ -12,8 +12,9 @@ from sqlalchemy import CTE, ColumnElement, Select, Table, Text, and_, cast, colu
 from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import experiment, run, trial
+from services.gateway.experiments.tables import experiment
 from services.gateway.projections.versions import Applied, V, Versioned, newest_of, taken_over
+from services.gateway.trials.tables import run, trial
 from shared.messages.experiments import ExperimentChanged, TrialChanged
 from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunState

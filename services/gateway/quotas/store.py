@@ -8,7 +8,7 @@ from sqlalchemy import Row, func, not_, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import experiment
+from services.gateway.experiments.tables import experiment
 from services.gateway.quotas.tables import quota
 
 _SEEN = "muster.experiments"

@@ -4,19 +4,19 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.health.operations import waiting_for_bus
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands.deferring import waiting_for_bus
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
-from services.gateway.pools.operations.limits import named_tenant, unused_workspace
-from services.gateway.pools.operations.pools import view_of
+from services.gateway.platform.references import parse_uuid
+from services.gateway.pools.find import view_of
 from services.gateway.reservations.schema import (
     CreateReservationRequest,
     ListReservationsRequest,
@@ -24,6 +24,7 @@ from services.gateway.reservations.schema import (
     ReservationPage,
     ReservationRequest,
 )
+from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId, derived_id, new_id
 from shared.messages.base import Command
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots

@@ -5,8 +5,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.people.operations import group_in, user_in
+from services.gateway.people.find import group_in, user_in
 from services.gateway.platform.auth import role_store as store
 from services.gateway.platform.auth.founding import binding_values
 from services.gateway.platform.auth.grants import TENANT, Binding, Place, add_up
@@ -18,6 +17,7 @@ from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
 from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, Empty
 from services.gateway.roles.schema import (
     CreateRoleRequest,

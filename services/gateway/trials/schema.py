@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.metrics.schema import NotFinite, is_none
+from services.gateway.metrics.schema import is_none
+from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import (
     JsonObject,
     ListRequest,

@@ -9,8 +9,9 @@ from sqlalchemy import Row, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.experiments.tables import experiment
+from services.gateway.models.tables import model
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.tables import experiment, model
 from services.gateway.webhooks.core import Happening, Intent, Listener, Scene, plan_intents
 from services.gateway.webhooks.tables import delivery, webhook
 from shared.expressions.fields import Wanted

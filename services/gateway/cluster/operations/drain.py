@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pydantic import BaseModel
 
 from muster.errors import NotFound
-from services.gateway.cluster.operations.read import load_cluster, load_worker
+from services.gateway.cluster.find import load_cluster, load_worker
 from services.gateway.cluster.render import render_worker
 from services.gateway.cluster.schema import (
     DrainWorkerRequest,

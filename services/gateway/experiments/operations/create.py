@@ -37,7 +37,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import Claimed, claim, claimed_by, remember
 from services.gateway.platform.documents import merge_patch
 from services.gateway.platform.schema import JsonObject
-from services.gateway.quotas.operations import check_open
+from services.gateway.quotas.checks import check_open
 from shared import telemetry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id

@@ -12,7 +12,7 @@ from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.usage.core import Part
-from services.gateway.usage.operations import load_used, named
+from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import UsageRow
 from shared.ids import SITE
 from shared.messages.machine_pools import GetSpending

@@ -6,10 +6,10 @@ from contextlib import suppress
 from datetime import UTC, date, timedelta
 
 from muster.errors import Conflict, MusterError, NotFound, Rejected
-from services.gateway.cluster.operations.read import load_cluster
+from services.gateway.cluster import store as cluster_store
+from services.gateway.cluster.find import load_cluster
 from services.gateway.cluster.render import render_instance
 from services.gateway.cluster.schema import InstanceRecord
-from services.gateway.experiments.find import parse_uuid
 from services.gateway.machine_pools.schema import (
     CreateMachinePoolRequest,
     InstanceRequest,
@@ -27,8 +27,8 @@ from services.gateway.machine_pools.schema import (
 )
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Empty
-from services.gateway.projections import registry
 from shared.ids import SITE, InstanceId, PoolName, new_id
 from shared.messages import machine_pools as messages
 
@@ -94,7 +94,7 @@ async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRe
     question = messages.EndInstance(instance_id=InstanceId(name), reason="an operator ended it")
     ended = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
     async with call.doors.database.system() as connection:
-        row = await registry.load_instance(connection, name)
+        row = await cluster_store.load_instance(connection, name)
     if row is None:
         raise NotFound(
             f"instance {request.instance}", hint="it is so new that it is not listed yet; ask again"

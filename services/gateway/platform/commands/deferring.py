@@ -7,10 +7,9 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from muster.errors import Transient
-from services.gateway.health.operations import waiting_for_bus
-from services.gateway.long_operations.schema import LongOperation, OperationState
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands import ordered_store as ordered
+from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.schema import Resource
 
 T = TypeVar("T")
@@ -94,3 +93,14 @@ async def unless_silent(present: Awaitable[T]) -> T | None:
 def orderer_of(call: Call) -> UUID:
     """Whose operations these are: the user's, or the token's where it is nobody's."""
     return call.caller.user or call.caller.token_id
+
+
+def waiting_for_bus(call: Call) -> str | None:
+    """Return why what this request has stored is not on its way yet; None while the bus takes messages."""
+    since = call.doors.outage.since()
+    if since is None:
+        return None
+    return (
+        f"stored; it waits for the message bus, which has accepted no messages since {since:%H:%M:%S} UTC,"
+        " and takes effect when the bus accepts messages again"
+    )

@@ -11,7 +11,8 @@ from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred
 from services.gateway.platform.commands.idempotency import Claimed, claim, forget, remember
-from services.gateway.platform.events.store import feed_end, find_told, load_refusal
+from services.gateway.platform.commands.store import load_refusal
+from services.gateway.platform.events.store import feed_end, find_told
 from services.gateway.platform.preconditions import OVERTAKEN, overtaken
 from services.gateway.platform.schema import Request, Resource
 from shared.ids import TenantId, new_id

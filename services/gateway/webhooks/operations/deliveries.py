@@ -3,9 +3,9 @@
 from typing import Any
 
 from muster.errors import NotFound
-from services.gateway.experiments.find import parse_uuid
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
+from services.gateway.platform.references import parse_uuid
 from services.gateway.webhooks import delivery_store as store
 from services.gateway.webhooks.core import PREFIX, TESTED, Happening, Scene, cloud_event
 from services.gateway.webhooks.operations.manage import webhook_in

@@ -9,13 +9,13 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done
 from services.gateway.platform.sealing import NONCE_BYTES, seal
 from services.gateway.webhooks import store

@@ -5,10 +5,16 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from muster.config.metrics import read_limit
+from services.gateway.platform.references import Row
 from shared.messages.tables import DeclaredColumns
 
 _STEP = "step"
 """As a `time_metric` it is no metric but the number of the step."""
+
+
+def declared_by(experiment: Row) -> DeclaredColumns:
+    """What the config of a stored experiment declares of its table."""
+    return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)
 
 
 def declared_columns(
