@@ -65,8 +65,18 @@ def _keep(path: Path, kept: dict[str, str], names: set[str] | None = None) -> No
             continue
         if (names is None or node.name in names) and _is_resource(node, kept):
             # Who reads an answer leaves nothing out of it.
-            source = ast.get_source_segment(text, node) or ""
-            kept[node.name] = source.replace(" exclude_if=is_none,", "")
+            kept[node.name] = _fields(text, node).replace(" exclude_if=is_none,", "")
+
+
+def _fields(text: str, node: ast.ClassDef) -> str:
+    """Return a class without its methods: they are the gateway's."""
+    lines = text.splitlines()
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef):
+            lines[method.lineno - 1 : method.end_lineno] = [""] * len(
+                lines[method.lineno - 1 : method.end_lineno]
+            )
+    return "\n".join(lines[node.lineno - 1 : node.end_lineno])
 
 
 def _is_resource(node: ast.ClassDef, kept: dict[str, str]) -> bool:

@@ -270,12 +270,6 @@ class BulkOutcome(Resource):
     items: list[BulkItem]
 
 
-class LabelledExperiments(Resource):
-    """The experiments as they are now, by number."""
-
-    items: list[Experiment]
-
-
 class NotFinite(StrEnum):
     """Which of the values it is that JSON has no word for."""
 
@@ -786,6 +780,12 @@ class Replay(Resource):
     decisions: int = Field(description="How many the journal holds.")
     checked: int = Field(description="How many were decided again, from the first, in the time there was.")
     difference: ReplayDifference | None = None
+
+
+class LabelledExperiments(Resource):
+    """The experiments as they are now, by number."""
+
+    items: list[Experiment]
 
 
 class ExportFormat(StrEnum):

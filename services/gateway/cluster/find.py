@@ -17,4 +17,4 @@ async def load_worker(call: Call, name: str) -> WorkerView:
 
 async def load_cluster(call: Call) -> ClusterView:
     """What the scheduler says of pools and workers now."""
-    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)
+    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.timeouts.query_s)

@@ -53,14 +53,14 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
-    placed = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+    placed = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     return placed.warnings if placed else ()
 
 
 async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
     """What the searcher says of a config: warnings. Raises Rejected where it has no such search."""
     question = ValidateConfig(config=document)
-    accepted = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+    accepted = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     return accepted.warnings if accepted else ()
 
 

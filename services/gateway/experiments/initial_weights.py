@@ -71,7 +71,7 @@ async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
             await check_visible(call.as_reader(), checkpoint)
         except NotFound:
             raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
-    page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+    page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     if page is None:
         return
     if not page.checkpoints:

@@ -15,12 +15,12 @@ from shared.messages.health import HealthReport
 
 async def get_health(call: Call, request: Empty) -> Health:
     """Says that the gateway answers."""
-    return Health(status="ok", version=call.doors.version)
+    return Health(status="ok", version=call.doors.site.version)
 
 
 async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
     """Shows whether the platform works; operators of the site also see every check of every service."""
-    reports = await call.doors.site_health.reports()
+    reports = await call.doors.site.health.reports()
     checks = [
         ServiceCheck(service=service, **check.model_dump())
         for service, report in reports.items()

@@ -70,7 +70,7 @@ async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
         signature=request.identity_signature or "",
     )
     try:
-        return (await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)).token
+        return (await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)).token
     except Rejected as error:
         raise Rejected("unauthenticated", error.message, hint=error.hint) from error
 

@@ -22,7 +22,7 @@ from shared.messages.lineage import GetLineageGraph
 async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
     """Shows all that a thing came from, and what came of it."""
     question = GetLineageGraph(kind=request.kind.value, id=await _id_of(call, request.kind, request.id))
-    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
     if not call.within:
         return graph
     seen = visible_part(graph, await _known(call, graph))

@@ -56,7 +56,7 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
     async with call.read() as connection:
         runs = await load_runs_of(connection, ids)
     question = GetPhases(trials=tuple(map(TrialId, ids)))
-    told = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    told = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return [
         _render(row, runs.get(row.id, ()), one.runs) for row, one in zip(trials, told.trials, strict=True)
     ]

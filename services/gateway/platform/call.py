@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 from uuid import UUID
 
 import aiohttp
@@ -14,18 +14,19 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
-from services.gateway.experiments.schema import ExperimentDetail
 from services.gateway.platform.audit.auditor import Auditor, Pen, shown
 from services.gateway.platform.auth.grants import Grants, Held, Place, within
 from services.gateway.platform.auth.passwords import Passwords
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.commands.outcomes import Outcome
 from services.gateway.platform.events.feed import Feed, View
+from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.tails import Tails
 from services.gateway.platform.limits.concurrency import PerSender
+from services.gateway.platform.outbound.addresses import Network
 from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
-from services.gateway.settings import WebhookSection
 from shared.bus import Bus, Unit, Units
 from shared.bus.health import BusOutage
 from shared.cache import Cache
@@ -35,6 +36,7 @@ from shared.ids import SITE, TenantId
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)
+A = TypeVar("A", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,50 @@ class SignIn:
     life_s: int
 
 
-ExperimentKey = tuple[View, str, int]
-"""Who asks, for which experiment by number or id, and the tenant's version (`Feed.version`): a change makes another key."""
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long a handler waits, in seconds: for other services, and for what it has ordered."""
+
+    validate_s: float
+    """For advice that a submission does without."""
+    query_s: float
+    plan_s: float
+    """For an answer that is computed."""
+    command_s: float
+    poll_s: float
+    """Between two looks of a stream that was not woken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """Where the body of an upload is kept until it is stored, and how large it may be."""
+
+    directory: Path
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """What users may have sent to addresses that they name."""
+
+    networks: tuple[Network, ...]
+    """Internal networks that may be called."""
+    timeout_s: float
+    most_of_tenant: int
+    """Addresses of one tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteState:
+    """What the gateway knows of the platform it is part of."""
+
+    version: str
+    bus: BusOutage
+    health: SiteHealth
+
+
+CacheKey = tuple[str, View, str, int]
+"""Which operation, who asks, for what, and the tenant's version (`Feed.version`): a change makes another key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +124,23 @@ class Doors:
     bus: Bus
     feed: Feed
     tails: Tails
-    experiments: Cache[ExperimentKey, ExperimentDetail]
+    publisher: Publisher
+    cache: Cache[CacheKey, Resource]
+    """What was just shown."""
     creating: PerSender[asyncio.Semaphore]
     """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession
-    wake_sender: Callable[[], None]
+    timeouts: Timeouts
+    uploads: Uploads
+    outbound: Outbound
     wake_deletions: Callable[[], None]
-    webhooks: WebhookSection
-    uploads: Path
-    validate_timeout_s: float
-    query_timeout_s: float
-    plan_timeout_s: float
-    command_wait_s: float
-    max_code_bytes: int
-    follow_poll_s: float
-    version: str
     auditor: Auditor
     sign_in: SignIn
-    outage: BusOutage
-    site_health: SiteHealth
+    site: SiteState
+    outcomes: Mapping[str, Outcome]
+    """How each long operation is seen to have worked, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +211,11 @@ class Call:
         """A read session: a snapshot of what the caller's permission for this operation covers."""
         return self.doors.database.read(self.tenant, self.within)
 
+    async def cached(self, reference: str, load: Callable[[], Awaitable[A]]) -> A:
+        """What `load` finds; or found just now for the same operation, view and reference, if the tenant has not changed since."""
+        key = self.operation, self.view, reference, self.doors.feed.version(self.tenant)
+        return cast(A, await self.doors.cache.load(key, load))
+
     def transaction(self, *, audited: bool = True) -> AbstractAsyncContextManager[Unit]:
         """A transaction on what `read` sees; the call's audit record is committed with it.
 
@@ -188,7 +233,7 @@ class Call:
         """Ask another service for a change, once the audit record is committed."""
         await self.record()
         try:
-            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
+            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.timeouts.query_s)
         except Transient as error:
             # An owner that answers says what it did; one that does not may have done it all the same.
             if error.code == "timeout" and self.pen is not None:
@@ -198,7 +243,7 @@ class Call:
     async def ask_if_available(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
         """Ask another service for the state before a change, for the audit log. Return None on any error: the change itself is still asked for."""
         try:
-            return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.query_timeout_s)
+            return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.timeouts.query_s)
         except MusterError:
             return None
 

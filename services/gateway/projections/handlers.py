@@ -9,9 +9,8 @@ from weakref import WeakKeyDictionary
 
 from services.gateway.deletions.runner import Deletions
 from services.gateway.platform.commands import store as command_store
-from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.events.publishing import Publisher, later
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.events.telling import later, tell
 from services.gateway.projections import (
     instances as instance_projections,
     models as model_projections,
@@ -46,8 +45,7 @@ Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 class Projections:
     """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
 
-    feed: Feed
-    wake_sender: Callable[[], None]
+    publisher: Publisher
     deletions: Deletions
     _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
     """What goes into the feed at the end of each unit of work."""
@@ -120,7 +118,7 @@ class Projections:
         tenant, told = self._begin(unit)
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
-            unit.then(partial(self.feed.answered, tenant, answers))
+            unit.then(partial(self.publisher.feed.answered, tenant, answers))
         for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             told.append(
@@ -136,7 +134,7 @@ class Projections:
             await command_store.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
         refused = {message.operation_id for message in _messages(batch)}
-        unit.then(partial(self.feed.changed, tenant, 0, refused))
+        unit.then(partial(self.publisher.feed.changed, tenant, 0, refused))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
@@ -173,14 +171,12 @@ class Projections:
         return self._told[unit]
 
     async def _tell(self, unit: Unit) -> None:
-        await tell(unit, _tenant(unit), self._told[unit], self.feed, self.wake_sender)
+        await self.publisher.publish(unit, _tenant(unit), self._told[unit])
 
 
-def handlers_of(
-    feed: Feed, wake_sender: Callable[[], None], deletions: Deletions
-) -> Mapping[type[Event] | type[Command], Handler]:
+def handlers_of(publisher: Publisher, deletions: Deletions) -> Mapping[type[Event] | type[Command], Handler]:
     """Which method takes which event."""
-    on = Projections(feed, wake_sender, deletions)
+    on = Projections(publisher, deletions)
     return {
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,

@@ -118,7 +118,7 @@ async def _find(call: Call, name: UUID) -> ReservationView | None:
 async def _load(call: Call) -> tuple[ReservationView, ...]:
     """Those that the caller may see."""
     tenant = SITE if call.caller.keeps_site else call.tenant
-    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.timeouts.query_s)).items
     seen = call.caller.grants
     return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Place(one.workspace)))
 

@@ -13,7 +13,7 @@ from shared.messages import retention as messages
 
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
     """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
-    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     return RetentionRules(
         items=[

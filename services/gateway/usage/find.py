@@ -23,7 +23,7 @@ async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[Used]
     tenant = SITE if is_site else call.tenant
     used: list[Used] = []
     while True:
-        page = await call.doors.bus.ask(question, tenant, call.doors.query_timeout_s)
+        page = await call.doors.bus.ask(question, tenant, call.doors.timeouts.query_s)
         used += page.rows
         if page.next is None:
             return used

@@ -75,7 +75,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
-    found = await call.ask_for_change(question, call.doors.plan_timeout_s)
+    found = await call.ask_for_change(question, call.doors.timeouts.plan_s)
     async with call.read() as connection:
         names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
@@ -100,7 +100,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
 
 async def get_storage(call: Call, request: Empty) -> Storage:
     """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs."""
-    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     seen = [
         WorkspaceStorage(**one.model_dump())

@@ -60,7 +60,7 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
         sort=request.sort,
         starts=request.starts,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return QueuePage(
         items=[render_queue_entry(entry) for entry in await _visible(call, page.entries)],
         next_cursor=make_cursor(call, request, [page.next]) if page.next else None,

@@ -153,7 +153,7 @@ async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) ->
     size_bytes = await find_code(call, sha256, entrypoint)
     if size_bytes is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
-        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
         if target is None or target.known:
             return
     raise Rejected(

@@ -24,8 +24,6 @@ from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.base import Event
 from shared.messages.queue import EditExperiment
 
-TOLD = "rank"
-"""In which column of an experiment its owner's word on this stands."""
 _CLOCKS_APART = timedelta(minutes=1)
 """The feed is looked through from so long before: another replica may have written into it."""
 

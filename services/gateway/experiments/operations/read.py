@@ -76,8 +76,7 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
         best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
         return found.model_copy(update={"best": best})
 
-    key = (call.view, request.experiment, call.doors.feed.version(call.tenant))
-    return with_waiting(call, await call.doors.experiments.load(key, load))
+    return with_waiting(call, await call.cached(request.experiment, load))
 
 
 def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
@@ -108,7 +107,7 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
         after=int(str(position[0])) if position else 0,
         limit=request.limit,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     items = [
         JournalEntry(position=entry.position, time=entry.at, kind=entry.kind, facts=entry.facts)
         for entry in page.entries

@@ -18,9 +18,6 @@ from services.gateway.platform.preconditions import guard
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import EditSearch
 
-TOLD = "terms"
-"""In which column of an experiment its owner's word on this stands."""
-
 
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
     """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays."""

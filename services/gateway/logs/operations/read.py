@@ -106,7 +106,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
                 yield line
             if trial.ended or patience.is_over(final):
                 return
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
@@ -136,7 +136,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 return
             if patience.is_over(experiment.final):
                 return
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
@@ -157,7 +157,7 @@ async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> mes
         before=trial.before,
         **filter_of(request).model_dump(),
     )
-    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
 
 
 def filter_of(request: LineFilter) -> messages.LineFilter:

@@ -32,7 +32,7 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
     keys = cast(tuple[UsageKey, ...], tuple(map(str, by)))
     whose = GetUsage(by=tuple(dict.fromkeys((*_PLACE, *keys))), since=begin, until=end)
     spent, held, used = await asyncio.gather(
-        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.query_timeout_s),
+        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.timeouts.query_s),
         load_used(call, GetUsage(by=_PLACE, since=begin, until=end), is_site=True),
         load_used(call, whose, is_site),
     )

@@ -41,7 +41,7 @@ async def follow_experiment_metrics(
         while True:
             # Taken before the registry is asked: what is hinted at from here on is asked in the next round.
             hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
-            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.follow_poll_s
+            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.timeouts.poll_s
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
@@ -65,7 +65,7 @@ async def follow_experiment_metrics(
             if experiment.final and not patience:
                 return
             await asyncio.sleep(_GATHERED_S)
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def _pass_over(

@@ -32,14 +32,14 @@ async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMe
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
 
 
 async def get_trial_summaries(call: Call, request: TrialRequest) -> MetricSummaries:
     """Shows every metric of a trial in numbers."""
     trial = await find_trial(call, request.trial)
     question = GetSummaries(trial_id=TrialId(trial.id))
-    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
 
 
 async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) -> ExperimentMetrics:
@@ -55,7 +55,7 @@ async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) 
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return ExperimentMetrics(trials=[render_series(page) for page in found.trials])
 
 

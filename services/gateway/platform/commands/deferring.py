@@ -97,7 +97,7 @@ def orderer_of(call: Call) -> UUID:
 
 def waiting_for_bus(call: Call) -> str | None:
     """Return why what this request has stored is not on its way yet; None while the bus takes messages."""
-    since = call.doors.outage.since()
+    since = call.doors.site.bus.since()
     if since is None:
         return None
     return (

@@ -11,6 +11,7 @@ from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred
 from services.gateway.platform.commands.idempotency import Claimed, claim, forget, remember
+from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.store import load_refusal
 from services.gateway.platform.events.store import feed_end, find_told
 from services.gateway.platform.preconditions import OVERTAKEN, overtaken
@@ -53,6 +54,17 @@ class Entity(Generic[R]):
     shown: type[R]
 
 
+def told(entity: Entity[R]) -> TenantOutcome:
+    """How `carried_out` is seen to have worked once its request was answered: the feed tells it."""
+
+    async def find(connection: AsyncConnection, row: Any) -> R | None:
+        changed = await find_told(connection, row.position, entity.kind, row.id)
+        now = await entity.load(connection, changed) if changed is not None else None
+        return entity.render(now) if now is not None else None
+
+    return TenantOutcome(find)
+
+
 async def send(call: Call, command: Command) -> None:
     """Commits the command; from then on it is not lost."""
     async with call.transaction() as unit:
@@ -82,11 +94,11 @@ async def wait_for(
     """
     clock = call.doors.clock
     tenant = sent_for or call.tenant
-    end = clock.monotonic() + call.doors.command_wait_s
+    end = clock.monotonic() + call.doors.timeouts.command_s
     awaited = None if about is None else frozenset({about, operation_id})
     with call.doors.feed.waiting(tenant, awaited) as waiter:
         if is_new:
-            await waiter.wait(min(call.doors.command_wait_s, _POLL_S))
+            await waiter.wait(min(call.doors.timeouts.command_s, _POLL_S))
         while True:
             if answered is not None and waiter.answer is not None:
                 call.doors.feed.note(tenant)

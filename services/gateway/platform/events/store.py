@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    ColumnElement,
     DateTime,
     Row,
     Text,
@@ -14,7 +15,6 @@ from sqlalchemy import (
     cast,
     column,
     delete,
-    exists,
     func,
     insert,
     literal,
@@ -26,7 +26,6 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.events.tables import counter, event
-from services.gateway.webhooks.tables import webhook
 from shared.statements import rows_given
 
 _GIVEN = [
@@ -63,9 +62,13 @@ async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
 
 
 async def append_events(
-    connection: AsyncConnection, tenant: UUID, now: datetime, events: Sequence[NewEvent]
+    connection: AsyncConnection,
+    tenant: UUID,
+    now: datetime,
+    events: Sequence[NewEvent],
+    condition: ColumnElement[bool],
 ) -> tuple[int, bool]:
-    """Appends under the feed's lock; returns the last position, and whether the tenant has webhooks that are sent to.
+    """Appends under the feed's lock; returns the last position, and whether the condition holds.
 
     Positions rise in the order of commits: the counter's row is held until then.
     """
@@ -84,11 +87,10 @@ async def append_events(
         *(cast(given.c[one.name], event.c[one.name].type) for one in _GIVEN),
     ).select_from(given.join(before, true()))
     names = ("tenant", "position", "at", *(one.name for one in _GIVEN))
-    is_heard = exists().where(webhook.c.tenant == tenant, webhook.c.enabled)
     append = insert(event).from_select(names, rows.order_by(given.c.place))
-    added = await connection.execute(append.returning(event.c.position, is_heard.label("is_heard")))
-    position, heard = added.all()[-1]
-    return position, heard
+    added = await connection.execute(append.returning(event.c.position, condition.label("condition")))
+    position, holds = added.all()[-1]
+    return position, holds
 
 
 async def load_events(

@@ -24,10 +24,10 @@ async def ask_patiently(call: Call, question: Query[R]) -> R:
     """
     for _ in range(_ATTEMPTS - 1):
         try:
-            return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+            return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
         except Transient:
             await asyncio.sleep(_AGAIN_S)
-    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
 
 
 class Patience:

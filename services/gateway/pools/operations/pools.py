@@ -1,11 +1,14 @@
 """Pools: read, and their rules changed while things run."""
 
+from typing import Any
+
 from pydantic import BaseModel
 
 from muster.errors import Rejected
 from services.gateway.cluster.find import load_cluster
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.outcomes import SiteOutcome
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
@@ -33,6 +36,13 @@ class Ruled(BaseModel):
         """The pool once it has them; None before."""
         now = next((one for one in view.pools if one.pool == self.pool), None)
         return render_pool(now) if now is not None and now.rules == self.rules else None
+
+
+def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
+    return Ruled.model_validate(wanted).seen_in(view)
+
+
+RULED = SiteOutcome(_ruled)
 
 
 async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:

@@ -56,7 +56,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
         limit=request.limit,
     )
     try:
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     except NotFound:  # Submitted, and not taken up yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
@@ -91,7 +91,7 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
         # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     question = messages.Explain(trial_id=TrialId(trial.id))
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return render_explanation(await _without_hidden(call, found))
 
 
