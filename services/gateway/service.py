@@ -39,10 +39,9 @@ from services.gateway.platform.events.publishing import Publisher, Subscribers
 from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.platform.events.tails import Tails
 from services.gateway.platform.limits.allowances import Allowances
-from services.gateway.platform.limits.buckets import Rate
+from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
-from services.gateway.platform.operation import RateClass
 from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of

@@ -405,6 +405,13 @@ class Download(Resource):
     files: list[FileDownload]
 
 
+class Purchase(StrEnum):
+    """How a machine is rented: until it is given back, or until its provider takes it back."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+
+
 class Worker(Resource):
     """The daemon on one machine; whose work it holds is not shown."""
 
@@ -430,13 +437,6 @@ class WorkerPage(Resource):
 
     items: list[Worker]
     next_cursor: str | None = None
-
-
-class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
 
 
 class InstanceRecord(Resource):

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from services.gateway.cluster import schema as cluster
-from services.gateway.machine_pools.schema import Purchase
+from services.gateway.cluster.schema import Purchase
 from services.gateway.platform.json_values import part_of
 from services.gateway.platform.references import Row
 from shared.messages import instances as instance_messages

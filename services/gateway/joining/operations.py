@@ -10,7 +10,8 @@ from services.gateway.joining.schema import (
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim_apart, remember
-from services.gateway.platform.operation import Operation, RateClass
+from services.gateway.platform.limits.buckets import RateClass
+from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, NATURAL
 from shared.ids import SITE, PoolName, WorkerId, new_id
 from shared.messages.machine_pools import IdentifyMachine

@@ -6,9 +6,9 @@ from uuid import UUID
 from muster.errors import NotFound
 from services.gateway.experiments import store as experiments
 from services.gateway.experiments.find import find_experiment
-from services.gateway.lineage.core import PLACED, visible_part
+from services.gateway.lineage.core import PLACED, LineageKind, visible_nodes
 from services.gateway.lineage.render import render_graph
-from services.gateway.lineage.schema import GetLineageRequest, LineageGraph, LineageKind
+from services.gateway.lineage.schema import GetLineageRequest, LineageGraph
 from services.gateway.models import store as models
 from services.gateway.models.find import find_version
 from services.gateway.platform.call import Call
@@ -25,10 +25,14 @@ async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
     graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
     if not call.within:
         return graph
-    seen = visible_part(graph, await _known(call, graph))
-    if seen is None:
+    kinds = {node.id: node.kind for node in graph.nodes}
+    edges = [(edge.source, edge.target) for edge in graph.edges]
+    seen = visible_nodes(kinds, edges, await _known(call, graph))
+    if graph.start not in seen:
         raise NotFound(f"{request.kind} {request.id}")
-    return seen
+    nodes = [node for node in graph.nodes if node.id in seen]
+    kept = [edge for edge in graph.edges if edge.source in seen and edge.target in seen]
+    return graph.model_copy(update={"nodes": nodes, "edges": kept})
 
 
 async def _known(call: Call, graph: LineageGraph) -> set[str]:

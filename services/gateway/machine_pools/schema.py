@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from muster.config.labels import Labels
+from services.gateway.cluster.schema import Purchase
 from services.gateway.platform.schema import Reference, Request, Resource
 
 Kind = Annotated[str, Field(min_length=1, max_length=100)]
@@ -23,13 +24,6 @@ class OfferOrder(StrEnum):
 
     CHEAPEST = "cheapest"
     GIVEN = "given"
-
-
-class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
 
 
 class MachinePoolRequest(Request):

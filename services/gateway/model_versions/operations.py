@@ -7,13 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.checkpoints.find import check_visible, download_files
 from services.gateway.checkpoints.schema import Download
-from services.gateway.model_versions.comparing import compare
-from services.gateway.model_versions.render import render_version
+from services.gateway.model_versions.comparing import differences
+from services.gateway.model_versions.render import facts_of, render_version
 from services.gateway.model_versions.schema import (
     CompareModelVersionsRequest,
     CreateModelVersionRequest,
     DecideModelStageRequest,
     DeleteModelVersionRequest,
+    Difference,
     EditModelVersionRequest,
     ListModelVersionsRequest,
     ModelComparison,
@@ -90,8 +91,11 @@ async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> 
     """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
     base = render_version(await find_version(call, request.model, request.base))
     other = render_version(await find_version(call, request.model, request.other))
-    differences = compare(base, other, await _hashes(call, base), await _hashes(call, other))
-    return ModelComparison(base=base, other=other, differences=differences)
+    found = differences(
+        facts_of(base, await _hashes(call, base)), facts_of(other, await _hashes(call, other))
+    )
+    shown = [Difference.model_validate(one, from_attributes=True) for one in found]
+    return ModelComparison(base=base, other=other, differences=shown)
 
 
 async def edit_version(call: Call, request: EditModelVersionRequest) -> ModelVersion:

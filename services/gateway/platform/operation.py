@@ -13,6 +13,7 @@ from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.outcomes import Outcome
+from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.limits.concurrency import Occupied
 from services.gateway.platform.schema import Request, Resource
 
@@ -39,15 +40,6 @@ class Idempotency(StrEnum):
     """The second finds it done."""
     KEY = "key"
     """The second has the first's answer when both carry the same `Idempotency-Key`."""
-
-
-class RateClass(StrEnum):
-    """Which bucket of the caller's tenant an operation draws from."""
-
-    READ = "read"
-    WRITE = "write"
-    STREAM = "stream"
-    JOIN = "join"
 
 
 @dataclass(frozen=True, slots=True)

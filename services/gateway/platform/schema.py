@@ -78,6 +78,11 @@ class ListRequest(PageRequest):
     )
 
 
+def is_none(value: object) -> bool:
+    """What is left out of an answer: a curve has thousands of points."""
+    return value is None
+
+
 def describe_field(model: type[BaseModel], name: str) -> str:
     """What documents say of a field; of a filter also what it can speak of."""
     told = model.model_fields[name].description or ""

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.metrics.schema import is_none
 from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import (
     JsonObject,
@@ -16,6 +15,7 @@ from services.gateway.platform.schema import (
     Reference,
     Request,
     Resource,
+    is_none,
 )
 from shared.expressions.fields import Listing
 

@@ -13,9 +13,9 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, SAFE
-from services.gateway.usage.core import SUMS, Part, by_label, keys_of
+from services.gateway.usage.core import SUMS, Part, UsageKey, by_label, keys_of
 from services.gateway.usage.find import load_used, named
-from services.gateway.usage.schema import Usage, UsageKey, UsageRequest, UsageRow
+from services.gateway.usage.schema import Usage, UsageRequest, UsageRow
 from shared.messages.usage import GetUsage, Used
 
 _PERIOD = timedelta(days=30)

@@ -9,7 +9,7 @@ from muster.errors import Conflict, MusterError, NotFound, Rejected
 from services.gateway.cluster import store as cluster_store
 from services.gateway.cluster.find import load_cluster
 from services.gateway.cluster.render import render_instance
-from services.gateway.cluster.schema import InstanceRecord
+from services.gateway.cluster.schema import InstanceRecord, Purchase
 from services.gateway.machine_pools.schema import (
     CreateMachinePoolRequest,
     InstanceRequest,
@@ -22,7 +22,6 @@ from services.gateway.machine_pools.schema import (
     MachinePoolRequest,
     MachinePools,
     PoolMachines,
-    Purchase,
     UpdateMachinePoolRequest,
 )
 from services.gateway.platform.call import Call
