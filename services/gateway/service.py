@@ -14,12 +14,13 @@ from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import Deletions
 from services.gateway.platform.audit.auditor import Auditor
-from services.gateway.platform.auth import founding, session_store as sessions, token_store as access
+from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.authentication import Authenticator
-from services.gateway.platform.auth.file import load_sign_in
-from services.gateway.platform.auth.passwords import Passwords
 from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
-from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.sign_in.file import load_sign_in
+from services.gateway.platform.auth.sign_in.passwords import Passwords
+from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.store import sessions, tokens as access
 from services.gateway.platform.auth.tokens import derive_key, hash_token
 from services.gateway.platform.call import (
     CacheKey,
@@ -46,7 +47,7 @@ from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
 from services.gateway.quotas import store as quotas
-from services.gateway.sessions import link_store as sign_in_links
+from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.table import OUTCOMES
 from services.gateway.transports.doors import DoorKeeper, tls_of

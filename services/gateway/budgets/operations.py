@@ -10,9 +10,9 @@ from services.gateway.budgets.schema import (
     WhenSpent,
 )
 from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE

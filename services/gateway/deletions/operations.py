@@ -18,9 +18,9 @@ from services.gateway.deletions.schema import (
 )
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome

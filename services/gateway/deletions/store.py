@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.deletions.tables import deletion
 from services.gateway.experiments.tables import experiment
 from services.gateway.models.tables import model, model_version
-from services.gateway.platform.auth.session_tables import identity, password, session
-from services.gateway.platform.auth.tables import account, binding, membership, team, tenant, token
+from services.gateway.platform.auth.store.session_tables import identity, password, session
+from services.gateway.platform.auth.store.tables import account, binding, membership, team, tenant, token
 from services.gateway.platform.events.tables import event
 from services.gateway.policies.tables import policy, template
 from services.gateway.pools.tables import limits

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
-from services.gateway.platform.auth import account_store as store
+from services.gateway.platform.auth.store import accounts as store
 from services.gateway.platform.references import parse_uuid
 
 

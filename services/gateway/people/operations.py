@@ -21,15 +21,15 @@ from services.gateway.people.schema import (
     UserPage,
     UserRequest,
 )
-from services.gateway.platform.auth import (
-    account_store as store,
-    role_store as roles,
-    session_store as sign_in,
-    token_store as access,
-)
 from services.gateway.platform.auth.grants import add_up
 from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import (
+    accounts as store,
+    roles,
+    sessions as sign_in,
+    tokens as access,
+)
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember

@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
 from services.gateway.platform.audit.auditor import Auditor, Pen, shown
 from services.gateway.platform.auth.grants import Grants, Held, Place, within
-from services.gateway.platform.auth.passwords import Passwords
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.sign_in.passwords import Passwords
+from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.commands.outcomes import Outcome
 from services.gateway.platform.events.feed import Feed, View
 from services.gateway.platform.events.publishing import Publisher

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import waiting_for_bus
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember

@@ -6,11 +6,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.people.find import group_in, user_in
-from services.gateway.platform.auth import role_store as store
 from services.gateway.platform.auth.founding import binding_values
 from services.gateway.platform.auth.grants import TENANT, Binding, Place, add_up
 from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
+from services.gateway.platform.auth.store import roles as store
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted

@@ -1,7 +1,7 @@
 """The tenant that a request names."""
 
 from muster.errors import NotFound
-from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from shared.ids import TenantId
 

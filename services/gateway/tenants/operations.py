@@ -7,14 +7,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
-from services.gateway.platform.auth import (
-    account_store as people,
-    founding,
-    role_store as roles,
-    token_store as access,
-)
+from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import ADMIN, Permission
+from services.gateway.platform.auth.store import accounts as people, roles, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from muster.errors import NotFound
-from services.gateway.platform.auth import token_store as store
 from services.gateway.platform.auth.grants import Binding, add_up, nearest_role
 from services.gateway.platform.auth.handing_out import check_covered
 from services.gateway.platform.auth.permissions import ROLES, Permission
+from services.gateway.platform.auth.store import tokens as store
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.experiments import store
-from services.gateway.platform.auth import token_store as access
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.usage.core import Part
 from services.gateway.usage.schema import UsageRow

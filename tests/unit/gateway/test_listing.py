@@ -27,11 +27,11 @@ from services.gateway.models import store as models
 from services.gateway.models.schema import ListModelsRequest
 from services.gateway.people.schema import ListGroupsRequest, ListUsersRequest
 from services.gateway.platform.audit import store as audit
-from services.gateway.platform.auth import (
-    account_store as people,
-    role_store as roles,
-    session_store as sign_in,
-    token_store as access,
+from services.gateway.platform.auth.store import (
+    accounts as people,
+    roles,
+    sessions as sign_in,
+    tokens as access,
 )
 from services.gateway.platform.schema import ListRequest, Resource, describe_field
 from services.gateway.policies import store as policies

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth import account_store as people, role_store as roles
 from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.store import accounts as people, roles
 from shared.ids import derived_id
 
 FOUNDER = "admin"

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.pools import store as limits

@@ -10,15 +10,11 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected
-from services.gateway.platform.auth import (
-    account_store as people,
-    session_store as store,
-    tickets,
-    token_store as access,
-)
-from services.gateway.platform.auth.file import ProviderSection
 from services.gateway.platform.auth.forwarding import caller_key
 from services.gateway.platform.auth.refusals import RefusedSignIn, UnknownPerson
+from services.gateway.platform.auth.sign_in import tickets
+from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import Empty

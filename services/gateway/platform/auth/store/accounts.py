@@ -8,7 +8,7 @@ from sqlalchemy import Row, Text, delete, func, select, update
 from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.tables import account, membership, team
+from services.gateway.platform.auth.store.tables import account, membership, team
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 

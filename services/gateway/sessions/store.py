@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.session_tables import sign_in_link
+from services.gateway.platform.auth.store.session_tables import sign_in_link
 
 
 async def insert_link(connection: AsyncConnection, values: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import Row, case, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.tables import account, tenant, token
+from services.gateway.platform.auth.store.tables import account, tenant, token
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 from shared.ids import TenantId

@@ -11,8 +11,8 @@ import aiohttp
 import orjson
 
 from muster.errors import Transient
-from services.gateway.platform.auth.file import ProviderSection, check_address
-from services.gateway.platform.auth.tickets import Secrets
+from services.gateway.platform.auth.sign_in.file import ProviderSection, check_address
+from services.gateway.platform.auth.sign_in.tickets import Secrets
 from services.gateway.platform.outbound.client import INSIDE, Outward
 from shared import jwts
 from shared.clock import Clock

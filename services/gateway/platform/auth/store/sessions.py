@@ -9,8 +9,8 @@ from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.session_tables import identity, password, session
-from services.gateway.platform.auth.tables import account, tenant, token
+from services.gateway.platform.auth.store.session_tables import identity, password, session
+from services.gateway.platform.auth.store.tables import account, tenant, token
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 

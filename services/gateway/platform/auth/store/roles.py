@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.grants import Binding, Place
 from services.gateway.platform.auth.permissions import ROLES, parse_permissions
-from services.gateway.platform.auth.tables import account, binding, membership, role, team
+from services.gateway.platform.auth.store.tables import account, binding, membership, role, team
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
 
