@@ -1,4 +1,4 @@
-"""From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
+"""From what scheduler and provisioner say to what users see of machines and the queue."""
 
 from datetime import datetime
 

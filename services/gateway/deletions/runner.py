@@ -1,6 +1,6 @@
 """Brings deletions to their ends: asks each owner in its turn, and deletes what is the gateway's own at last.
 
-Woken by what owners say; a slow look finds what a replica that died was at. Neighbours: `core.deletion`, `operations.deleting`.
+Woken by what owners say; a slow look finds what a replica that died was at. Neighbours: `core`, `operations`.
 """
 
 import asyncio

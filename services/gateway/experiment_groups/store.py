@@ -1,4 +1,4 @@
-"""Experiments counted by what they share. Neighbour: `experiments`, which lists them."""
+"""Experiments counted by what they share."""
 
 from collections.abc import Sequence
 from typing import Any

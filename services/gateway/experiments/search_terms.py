@@ -1,7 +1,7 @@
 """Experiments by their labels and by what their names contain, without looking at all of them.
 
 Row-level security lets an index serve only what cannot leak, which comparisons of arrays and of patterns could: so the words stand in a
-table of their own and are found by equality (decision 0154). Neighbours: `term_tables`, `experiments`.
+table of their own and are found by equality (decision 0154). Neighbour: `store`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Experiments, trials and runs as they are listed; the submission is `submissions`, what is said of them comes by `projections`."""
+"""Reads experiments; `submissions` writes new ones, and `projections` writes what searcher and scheduler announce of them."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Registered models: commands to the registry, reads from what it announced. Neighbour: `versions`."""
+"""Registered models: commands to the registry, reads from what it announced. Neighbour: `model_versions`."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `deliveries`, what becomes of that."""
+"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `delivery_store`, what becomes of that."""
 
 import json
 from collections.abc import Mapping, Sequence

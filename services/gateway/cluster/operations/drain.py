@@ -1,4 +1,4 @@
-"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `cluster`, which shows them.
+"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `read`, which shows them.
 
 Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
 """

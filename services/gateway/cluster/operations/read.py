@@ -1,4 +1,4 @@
-"""Workers, instances and the queue: read. Neighbour: `draining`."""
+"""Workers, instances and the queue: read. Neighbour: `drain`."""
 
 from collections.abc import Sequence
 

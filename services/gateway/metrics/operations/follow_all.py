@@ -1,4 +1,4 @@
-"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `following`, of one trial."""
+"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `follow`, of one trial."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence

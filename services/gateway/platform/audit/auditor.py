@@ -1,6 +1,6 @@
 """Writes the audit log: each call's record with its change, refusals gathered for a second, and the sealing of both into chains.
 
-Neighbours: `core/auditing.py` (what a record says), `store/audit.py` (where it stands), `muster.audit` (the chain).
+Neighbours: `records` (what a record says), `store` (where it stands), `muster.audit` (the chain).
 """
 
 import asyncio

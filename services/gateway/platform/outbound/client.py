@@ -1,5 +1,5 @@
 """Calls to addresses that others name: of the internet, and of networks that the site allows. Nothing inside is reached, whatever a name resolves to.
-Neighbours: `posting` (webhooks), `providers` (who vouches for people)."""
+Used by the sender of webhooks and by the providers of OpenID Connect."""
 
 import asyncio
 import errno

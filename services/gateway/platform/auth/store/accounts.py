@@ -1,4 +1,4 @@
-"""Accounts of people and programs, and their groups (`team`, as `group` is a word of SQL). Neighbour: `roles`."""
+"""Accounts of people and programs, and their groups (`team`, as `group` is a word of SQL)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Roles that a tenant made, and who was given which role where. Neighbour: `people`."""
+"""Roles that a tenant made, and who was given which role where."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -72,7 +72,7 @@ role = Table(
     Column("permissions", ARRAY(Text), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
 )
-"""Roles that a tenant made; those that all have stand in `core/permissions.py`."""
+"""Roles that a tenant made; those that all have stand in `permissions.py`."""
 
 binding = Table(
     "binding",
