@@ -1,4 +1,4 @@
-"""Reads experiments; `submissions` writes new ones, and `projections` writes what searcher and scheduler announce of them."""
+"""Reads experiments; `submission.store` writes new ones, and `projections` writes what searcher and scheduler announce of them."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -11,8 +11,16 @@ import structlog
 from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Conflict, Rejected
-from services.gateway.experiments import submissions as store
-from services.gateway.experiments.checks import (
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.operations.read import with_waiting
+from services.gateway.experiments.render import render_experiment_detail
+from services.gateway.experiments.schema import (
+    CreateExperimentRequest,
+    ExperimentDetail,
+    ForkExperimentRequest,
+)
+from services.gateway.experiments.submission import store
+from services.gateway.experiments.submission.checks import (
     Entrypoint,
     ask_placement,
     ask_searcher,
@@ -21,16 +29,8 @@ from services.gateway.experiments.checks import (
     one_source,
     unless_away,
 )
-from services.gateway.experiments.find import find_experiment
-from services.gateway.experiments.initial_weights import resolve_start, without_start
-from services.gateway.experiments.operations.read import with_waiting
-from services.gateway.experiments.render import render_experiment_detail
-from services.gateway.experiments.schema import (
-    CreateExperimentRequest,
-    ExperimentDetail,
-    ForkExperimentRequest,
-)
-from services.gateway.experiments.shaping import Shaped, shape
+from services.gateway.experiments.submission.initial_weights import resolve_start, without_start
+from services.gateway.experiments.submission.shaping import Shaped, shape
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call

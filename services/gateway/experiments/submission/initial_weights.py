@@ -5,7 +5,7 @@ from uuid import UUID
 from muster.config import ExperimentConfig
 from muster.errors import NotFound, Rejected
 from services.gateway.checkpoints.find import check_visible
-from services.gateway.experiments.checks import unless_away
+from services.gateway.experiments.submission.checks import unless_away
 from services.gateway.models.find import model_in, version_in
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import JsonObject
