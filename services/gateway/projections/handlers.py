@@ -12,9 +12,9 @@ from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events.publishing import Publisher, later
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.projections import (
+    experiments as experiment_projections,
     instances as instance_projections,
     models as model_projections,
-    store as projections,
 )
 from services.gateway.projections.versions import Versioned
 from services.gateway.webhooks.core import name_of
@@ -55,7 +55,7 @@ class Projections:
     ) -> None:
         """The state, progress and best of experiments."""
         _, told = self._begin(unit)
-        for applied in await projections.apply_experiments(unit.connection, _messages(batch)):
+        for applied in await experiment_projections.apply_experiments(unit.connection, _messages(batch)):
             message = applied.message
             name = name_of("experiment", "changed", applied.before, message.state)
             told.append(
@@ -69,7 +69,7 @@ class Projections:
     ) -> None:
         """The state and values of trials."""
         tenant, told = self._begin(unit)
-        for applied in await projections.apply_trials(unit.connection, tenant, _messages(batch)):
+        for applied in await experiment_projections.apply_trials(unit.connection, tenant, _messages(batch)):
             message = applied.message
             name = name_of("trial", "changed", applied.before, message.state)
             told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
@@ -78,7 +78,9 @@ class Projections:
         """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
         tenant, told = self._begin(unit)
         state = "ended" if change == "ended" else "granted"
-        for applied in await projections.apply_runs(unit.connection, tenant, _messages(batch), state):
+        for applied in await experiment_projections.apply_runs(
+            unit.connection, tenant, _messages(batch), state
+        ):
             message = applied.message
             told.append(
                 _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
@@ -119,7 +121,7 @@ class Projections:
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
             unit.then(partial(self.publisher.feed.answered, tenant, answers))
-        for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
+        for applied in await experiment_projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             told.append(
                 _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)

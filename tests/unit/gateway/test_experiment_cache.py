@@ -59,7 +59,7 @@ class Gateway:
         """The version of the experiment that is shown."""
         view: View = (TENANT, within)
         call = SimpleNamespace(operation="GetExperiment", view=view, tenant=TENANT, doors=self.doors)
-        call.cached = partial(Call.cached, call)
+        call.cached = partial(Call.cached, cast(Any, call))
         request = ExperimentRequest(experiment=reference)
         return (await experiments.get_experiment(cast(Any, call), request)).version
 
