@@ -12,7 +12,6 @@ from shared.expressions.sql import Cells, Part, load_part
 
 _TOLD = instance.c.changed
 
-
 INSTANCES = Cells(
     instance,
     {

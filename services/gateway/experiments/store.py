@@ -15,8 +15,6 @@ from shared.expressions.tree import Filter
 from shared.statements import among
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
-
-
 _NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
 
 

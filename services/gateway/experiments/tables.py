@@ -14,7 +14,6 @@ experiment_term = Table(
 )
 """`=` and a label, or `~` and three letters of a name in small letters (the last two pieces are shorter). A trigger keeps the rows."""
 
-
 experiment = Table(
     "experiment",
     metadata,

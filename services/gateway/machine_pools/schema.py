@@ -12,8 +12,6 @@ from services.gateway.platform.schema import Reference, Request, Resource
 
 Kind = Annotated[str, Field(min_length=1, max_length=100)]
 Zone = Annotated[str, Field(min_length=1, max_length=100)]
-
-
 NewPoolName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 """As 2026-11-22, in UTC."""

@@ -5,11 +5,7 @@ from typing import Any
 from uuid import UUID
 
 NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-
-
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-
 Row = Any
 """A row of SQLAlchemy, whose columns are attributes."""
 

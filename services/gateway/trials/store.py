@@ -56,7 +56,6 @@ TRIALS = Cells(
 )
 """What of a trial a list can go by."""
 
-
 RUNS = Cells(
     run,
     {

@@ -18,7 +18,6 @@ trial = Table(
     Column("changed", JSON, nullable=False),
 )
 
-
 run = Table(
     "run",
     metadata,

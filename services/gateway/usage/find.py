@@ -13,8 +13,6 @@ from shared.ids import SITE, TenantId
 from shared.messages.usage import GetUsage, Used
 
 _MOST_ROWS = 50_000
-
-
 DELETED = "(deleted tenants)"
 
 

@@ -32,8 +32,6 @@ _TOUCHED_EVERY = timedelta(minutes=1)
 _SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
 """Who calls by a provider's token or a certificate has no token of ours: its id is derived from this."""
 _log = structlog.get_logger()
-
-
 _BEARER = "Bearer "
 
 

@@ -20,7 +20,6 @@ ordered = Table(
 )
 """`wanted`: of what is the site's, how it will be seen to have worked. `orderer`: the user, or the token of none; who asks for what is under way already has the same operation. `version`: of the entity before; `position`: of the feed before. Kept a day."""
 
-
 operation = Table(
     "operation",
     metadata,
@@ -32,7 +31,6 @@ operation = Table(
     Column("hint", Text),
 )
 """Commands that their owner refused; kept a day."""
-
 
 idempotency = Table(
     "idempotency",

@@ -16,7 +16,6 @@ counter = Table(
 """One row a tenant; changing it gives running numbers without gaps, and events whose order is that of their commits. Held for as short as can be: both wait for it.
 `swept`: the last position of the feed that was kept for its time; before it an id cannot be gone on from."""
 
-
 event = Table(
     "event",
     metadata,
