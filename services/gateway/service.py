@@ -22,7 +22,8 @@ from services.gateway.platform.auth.sign_in.passwords import Passwords
 from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.auth.store import sessions, tokens as access
 from services.gateway.platform.auth.tokens import derive_key, hash_token
-from services.gateway.platform.call import (
+from services.gateway.platform.commands import ordered_store as ordered, store as command_store
+from services.gateway.platform.dependencies import (
     CacheKey,
     Doors,
     Keys,
@@ -32,7 +33,6 @@ from services.gateway.platform.call import (
     Timeouts,
     Uploads,
 )
-from services.gateway.platform.commands import ordered_store as ordered, store as command_store
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
