@@ -6,10 +6,13 @@ because the client builds them itself and the gateway checks them. Run by `make 
 
 import ast
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from generated import ROOT, formatted, main_of
 
 SOURCE = ROOT / "services/gateway"
+PACKAGE = "services.gateway."
 TARGET = ROOT / "sdk/muster/client/models.py"
 
 HEADER = '''"""What the platform answers. Generated from the gateway's API types by `make gen`: change those."""
@@ -36,16 +39,43 @@ BASES = {"Resource", "StrEnum"}
 def generate() -> str:
     """Return the module's text: every enum and resource of the API, in the order of the files."""
     kept: dict[str, str] = {}
-    for path in sorted(SOURCE.glob("*/schema.py")):
-        text = path.read_text()
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and node.name != "Resource" and _is_resource(node, kept):
-                # Who reads an answer leaves nothing out of it.
-                kept[node.name] = (ast.get_source_segment(text, node) or "").replace(
-                    " exclude_if=is_none,", ""
-                )
+    for path in sorted(SOURCE.glob("**/schema.py")):
+        tree = ast.parse(path.read_text())
+        for module, names in _elsewhere(tree):
+            _keep(ROOT / f"{module.replace('.', '/')}.py", kept, names)
+        _keep(path, kept)
     body = "\n\n\n".join(kept[name] for name in _ordered(kept))
     return formatted(TARGET, f"{HEADER}\n\n{body}\n")
+
+
+def _elsewhere(schema: ast.Module) -> Iterator[tuple[str, set[str]]]:
+    """Yield the gateway's modules, other than schemas, that a schema takes names from: enums that its core decides by."""
+    for node in schema.body:
+        module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.ImportFrom) and module.startswith(PACKAGE) and not module.endswith(".schema"):
+            yield module, {alias.name for alias in node.names}
+
+
+def _keep(path: Path, kept: dict[str, str], names: set[str] | None = None) -> None:
+    """Add the enums and resources of a file to `kept`, or those of them that are in `names`."""
+    text = path.read_text()
+    for node in ast.parse(text).body:
+        if not isinstance(node, ast.ClassDef) or node.name == "Resource" or node.name in kept:
+            continue
+        if (names is None or node.name in names) and _is_resource(node, kept):
+            # Who reads an answer leaves nothing out of it.
+            kept[node.name] = _fields(text, node).replace(" exclude_if=is_none,", "")
+
+
+def _fields(text: str, node: ast.ClassDef) -> str:
+    """Return a class without its methods: they are the gateway's."""
+    lines = text.splitlines()
+    for method in node.body:
+        if isinstance(method, ast.FunctionDef):
+            lines[method.lineno - 1 : method.end_lineno] = [""] * len(
+                lines[method.lineno - 1 : method.end_lineno]
+            )
+    return "\n".join(lines[node.lineno - 1 : node.end_lineno])
 
 
 def _is_resource(node: ast.ClassDef, kept: dict[str, str]) -> bool:

@@ -13,35 +13,46 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import Deletions
-from services.gateway.experiments.schema import ExperimentDetail
-from services.gateway.platform import ordered
 from services.gateway.platform.audit.auditor import Auditor
-from services.gateway.platform.auth import session_store as sessions, token_store as access
+from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.authentication import Authenticator
-from services.gateway.platform.auth.file import load_sign_in
-from services.gateway.platform.auth.passwords import Passwords
 from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
-from services.gateway.platform.auth.providers import Providers
+from services.gateway.platform.auth.sign_in.file import load_sign_in
+from services.gateway.platform.auth.sign_in.passwords import Passwords
+from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.store import sessions, tokens as access
 from services.gateway.platform.auth.tokens import derive_key, hash_token
-from services.gateway.platform.call import Doors, ExperimentKey, Keys, SignIn
+from services.gateway.platform.commands import ordered_store as ordered, store as command_store
+from services.gateway.platform.dependencies import (
+    CacheKey,
+    Doors,
+    Keys,
+    Outbound,
+    SignIn,
+    SiteState,
+    Timeouts,
+    Uploads,
+)
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.events.publishing import Publisher, Subscribers
 from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.platform.events.tails import Tails
 from services.gateway.platform.limits.allowances import Allowances
-from services.gateway.platform.limits.buckets import Rate
+from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
-from services.gateway.platform.operation import RateClass
+from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
-from services.gateway.sessions import link_store as sign_in_links
+from services.gateway.quotas import store as quotas
+from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, Settings
-from services.gateway.tenants import founding
+from services.gateway.table import OUTCOMES
 from services.gateway.transports.doors import DoorKeeper, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
-from services.gateway.webhooks import delivery_store as deliveries
+from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Units
@@ -61,8 +72,8 @@ _CREATING_OF_TENANT = 2
 _REDIS_CONNECTIONS = 16
 _REDIS_S = 0.5
 """So long the first requests wait when Redis is down, before local limits apply; shorter, a busy event loop would look like an outage."""
-_MAX_EXPERIMENTS = 2048
-_EXPERIMENT_CACHED_S = 1.0
+_MAX_CACHED = 2048
+_CACHED_S = 1.0
 """A change that this replica is not told of, since the bus is away, is seen after this long."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
@@ -88,9 +99,10 @@ async def compose(settings: Settings, process: Process) -> None:
     sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
     process.start("webhooks", sender.run, sender.stop)
 
-    deletions = Deletions(units, feed, clock, sender.wake)
+    publisher = Publisher(feed, Subscribers(webhooks.has_webhooks, webhooks.intend, sender.wake))
+    deletions = Deletions(units, publisher, clock)
     process.start("deletions", deletions.run)
-    projections = handlers_of(feed, sender.wake, deletions)
+    projections = handlers_of(publisher, deletions)
     infrastructure.consume("events", projections, units.beginning(events.feed_lock))
     infrastructure.consume("commands", republishing("gateway"))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
@@ -106,13 +118,23 @@ async def compose(settings: Settings, process: Process) -> None:
     key = derive_key(pepper, "password")
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
     sign_in = SignIn(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
-    wakes = (sender.wake, deletions.wake)
     watched = (BusOutage(process.health, infrastructure.relay, clock), process.readiness)
     doors = make_doors(
-        settings, database, units, bus, feed, clock, keys, http, auditor, wakes, sign_in, watched
+        settings,
+        database,
+        units,
+        bus,
+        publisher,
+        clock,
+        keys,
+        http,
+        auditor,
+        deletions.wake,
+        sign_in,
+        watched,
     )
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
-    allowances = Allowances(database, clock)
+    allowances = Allowances(database, quotas.load_rates, clock)
     streams = OpenStreams(own.streams_of_tenant)
     front = Front(
         doors,
@@ -154,16 +176,16 @@ def make_doors(
     database: Database,
     units: Units,
     bus: Bus,
-    feed: Feed,
+    publisher: Publisher,
     clock: Clock,
     keys: Keys,
     http: aiohttp.ClientSession,
     auditor: Auditor,
-    wakes: tuple[Callable[[], None], Callable[[], None]],
+    wake_deletions: Callable[[], None],
     sign_in: SignIn,
     watched: tuple[BusOutage, Callable[[], HealthReport]],
 ) -> Doors:
-    """What operations reach; `wakes`: the senders to webhooks, and what carries out deletions; `watched`: the bus, and this process."""
+    """What operations reach; `watched`: the bus, and this process."""
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
@@ -171,34 +193,34 @@ def make_doors(
         database=database,
         units=units,
         bus=bus,
-        feed=feed,
+        feed=publisher.feed,
         tails=Tails(own.follow_poll_s),
-        experiments=experiment_cache(clock),
+        publisher=publisher,
+        cache=resource_cache(clock),
         creating=PerSender(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
         clock=clock,
         keys=keys,
         http=http,
-        wake_sender=wakes[0],
-        wake_deletions=wakes[1],
-        webhooks=own.webhooks,
-        uploads=spool,
-        validate_timeout_s=own.validate_timeout_s,
-        query_timeout_s=own.query_timeout_s,
-        plan_timeout_s=own.plan_timeout_s,
-        command_wait_s=own.command_wait_s,
-        max_code_bytes=own.max_code_bytes,
-        follow_poll_s=own.follow_poll_s,
-        version=API_VERSION,
+        timeouts=Timeouts(
+            validate_s=own.validate_timeout_s,
+            query_s=own.query_timeout_s,
+            plan_s=own.plan_timeout_s,
+            command_s=own.command_wait_s,
+            poll_s=own.follow_poll_s,
+        ),
+        uploads=Uploads(spool, own.max_code_bytes),
+        outbound=Outbound(own.webhooks.networks, own.webhooks.timeout_s, own.webhooks.most_of_tenant),
+        wake_deletions=wake_deletions,
         auditor=auditor,
         sign_in=sign_in,
-        outage=watched[0],
-        site_health=SiteHealth(watched[1], bus, clock),
+        site=SiteState(API_VERSION, watched[0], SiteHealth(watched[1], bus, clock)),
+        outcomes=OUTCOMES,
     )
 
 
-def experiment_cache(clock: Clock) -> Cache[ExperimentKey, ExperimentDetail]:
-    """Experiments that were just shown."""
-    return Cache("experiments", _MAX_EXPERIMENTS, _EXPERIMENT_CACHED_S, clock)
+def resource_cache(clock: Clock) -> Cache[CacheKey, Resource]:
+    """Resources that were just shown: experiments."""
+    return Cache("experiments", _MAX_CACHED, _CACHED_S, clock)
 
 
 def _redis(settings: Settings, process: Process) -> Redis | None:
@@ -241,7 +263,7 @@ def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Drops events, keys and refusals that are past their time."""
     async with database.system() as connection:
-        await events.sweep(connection, clock.now(), _KEYS_KEPT)
+        await command_store.sweep(connection, clock.now(), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
         await deletion_store.sweep(connection, clock.now(), _KEYS_KEPT)
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days

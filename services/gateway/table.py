@@ -1,5 +1,7 @@
 """Every operation of the public API: REST, gRPC, OpenAPI and the proto file come from here. A new resource adds its folder's `OPERATIONS`."""
 
+from collections.abc import Mapping
+
 from services.gateway.audit_log.operations import OPERATIONS as AUDIT_LOG
 from services.gateway.budgets.operations import OPERATIONS as BUDGETS
 from services.gateway.bulk_actions.operations import OPERATIONS as BULK_ACTIONS
@@ -12,6 +14,7 @@ from services.gateway.experiment_groups.operations import OPERATIONS as EXPERIME
 from services.gateway.experiments.operations import OPERATIONS as EXPERIMENTS
 from services.gateway.exports.operations import OPERATIONS as EXPORTS
 from services.gateway.health.operations import OPERATIONS as HEALTH
+from services.gateway.joining.operations import OPERATIONS as JOINING
 from services.gateway.lineage.operations import OPERATIONS as LINEAGE
 from services.gateway.logs.operations import OPERATIONS as LOGS
 from services.gateway.long_operations.operations import OPERATIONS as LONG_OPERATIONS
@@ -23,6 +26,7 @@ from services.gateway.models.operations import OPERATIONS as MODELS
 from services.gateway.people.operations import OPERATIONS as PEOPLE
 from services.gateway.phases.operations import OPERATIONS as PHASES
 from services.gateway.plans.operations import OPERATIONS as PLANS
+from services.gateway.platform.commands.outcomes import Outcome
 from services.gateway.platform.operation import Operation
 from services.gateway.policies.operations import OPERATIONS as POLICIES
 from services.gateway.pools.operations import OPERATIONS as POOLS
@@ -73,6 +77,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     *LONG_OPERATIONS,
     *WEBHOOKS,
     *TOKENS,
+    *JOINING,
     *SESSIONS,
     *VIEWS,
     *PEOPLE,
@@ -80,3 +85,6 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     *TENANTS,
     *AUDIT_LOG,
 )
+
+OUTCOMES: Mapping[str, Outcome] = {row.name: row.outcome for row in OPERATIONS if row.outcome is not None}
+"""How each long operation is seen to have worked."""

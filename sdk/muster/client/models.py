@@ -270,10 +270,12 @@ class BulkOutcome(Resource):
     items: list[BulkItem]
 
 
-class LabelledExperiments(Resource):
-    """The experiments as they are now, by number."""
+class NotFinite(StrEnum):
+    """Which of the values it is that JSON has no word for."""
 
-    items: list[Experiment]
+    NAN = "nan"
+    INFINITY = "infinity"
+    NEGATIVE_INFINITY = "negative_infinity"
 
 
 class CheckpointFile(Resource):
@@ -282,14 +284,6 @@ class CheckpointFile(Resource):
     path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
     size_bytes: int
     sha256: str
-
-
-class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
-
-    NAN = "nan"
-    INFINITY = "infinity"
-    NEGATIVE_INFINITY = "negative_infinity"
 
 
 class Checkpoint(Resource):
@@ -411,6 +405,13 @@ class Download(Resource):
     files: list[FileDownload]
 
 
+class Purchase(StrEnum):
+    """How a machine is rented: until it is given back, or until its provider takes it back."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+
+
 class Worker(Resource):
     """The daemon on one machine; whose work it holds is not shown."""
 
@@ -436,13 +437,6 @@ class WorkerPage(Resource):
 
     items: list[Worker]
     next_cursor: str | None = None
-
-
-class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
 
 
 class InstanceRecord(Resource):
@@ -788,6 +782,12 @@ class Replay(Resource):
     difference: ReplayDifference | None = None
 
 
+class LabelledExperiments(Resource):
+    """The experiments as they are now, by number."""
+
+    items: list[Experiment]
+
+
 class ExportFormat(StrEnum):
     """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both are compressed by zstd."""
 
@@ -837,6 +837,30 @@ class PlatformHealth(Resource):
     checks: list[ServiceCheck] = Field(
         default=[], description="Every check of every service, for operators of the site; empty for others."
     )
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
 
 
 class LineageKind(StrEnum):
@@ -2003,30 +2027,6 @@ class CreatedToken(Token):
     """A token with its secret, which is shown this one time."""
 
     secret: str
-
-
-class JoinToken(Resource):
-    """A join token, shown this one time."""
-
-    token: str
-    pool: str
-    expires_at: datetime
-
-
-class WorkerCredentials(Resource):
-    """A worker's identity: it connects to NATS with this JWT and its own private key."""
-
-    worker: str
-    jwt: str
-    nats_url: str
-    expires_at: datetime
-
-
-class Health(Resource):
-    """Whether the gateway answers, and which version it is."""
-
-    status: str
-    version: str
 
 
 class TableRow(Resource):

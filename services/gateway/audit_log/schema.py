@@ -1,23 +1,16 @@
 """The audit log as users see it."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
+from services.gateway.platform.audit.records import AuditOutcome
 from services.gateway.platform.schema import JsonObject, ListRequest, Request, Resource
 from shared.expressions.fields import Listing
 
 Word = Annotated[str, Field(min_length=1, max_length=300)]
-
-
-class AuditOutcome(StrEnum):
-    """Whether the caller might."""
-
-    ALLOWED = "allowed"
-    DENIED = "denied"
 
 
 class AuditRecord(Resource):

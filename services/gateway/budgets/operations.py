@@ -9,14 +9,15 @@ from services.gateway.budgets.schema import (
     SetWorkspaceBudgetRequest,
     WhenSpent,
 )
-from services.gateway.platform.auth import token_store as access
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
-from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId
 from shared.messages.budgets import Budget, BudgetState, GetBudgets, SetBudget
 
@@ -25,7 +26,7 @@ async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
     """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own."""
     if call.caller.keeps_site:
         return await _list_of_site(call)
-    found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     seen = (
         one for one in found.budgets if grants.holds(Permission.CLUSTER_READ, Place(one.budget.workspace))
@@ -42,7 +43,7 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
     _note(call, request, stood, f"budget/{name}")
     await call.record()
     budget = _budget(request, None)
-    found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.timeouts.query_s)
     return _one(found.budgets, None, name)
 
 
@@ -59,7 +60,7 @@ async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -
 
 
 async def _list_of_site(call: Call) -> MonthlyBudgets:
-    found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.timeouts.query_s)
     own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT)
     shown = [
         one for one in found.budgets if one.budget.workspace is None or (own and one.tenant == call.tenant)

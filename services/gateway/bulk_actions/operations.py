@@ -24,16 +24,15 @@ from services.gateway.bulk_actions.selections import (
     encode_selection,
 )
 from services.gateway.experiments import store
+from services.gateway.experiments.actions import ACTIONS, Action
 from services.gateway.experiments.find import experiment_in
-from services.gateway.experiments.operations.lifecycle import ACTIONS, Action
 from services.gateway.experiments.render import render_experiment
-from services.gateway.health.operations import waiting_for_bus
-from services.gateway.long_operations.schema import OperationState
-from services.gateway.platform import ordered
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import orderer_of
-from services.gateway.platform.events.store import load_refusals
+from services.gateway.platform.commands import ordered_store as ordered
+from services.gateway.platform.commands.deferring import orderer_of, waiting_for_bus
+from services.gateway.platform.commands.schema import OperationState
+from services.gateway.platform.commands.sending import wait_for
+from services.gateway.platform.commands.store import load_refusals
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, SAFE, WRITE_EXPERIMENT
 from shared.ids import new_id

@@ -7,12 +7,11 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.experiments.schema import Experiment, ListExperimentsRequest
-from services.gateway.long_operations.schema import OperationState
-from services.gateway.platform.schema import Labels, Reference, Request, Resource
+from services.gateway.experiments.schema import MOST_NAMED, Experiment, ListExperimentsRequest
+from services.gateway.platform.commands.schema import OperationState
+from services.gateway.platform.schema import Reference, Request, Resource
 from shared.expressions.fields import Listing
 
-MOST_NAMED = 200
 MOST_AT_ONCE = 500
 
 
@@ -80,17 +79,3 @@ class BulkOutcome(Resource):
     """What came of the action, by the experiments' numbers."""
 
     items: list[BulkItem]
-
-
-class LabelExperimentsRequest(Request):
-    """Labels that named experiments get and lose; all of these must be there."""
-
-    experiments: Annotated[list[Reference], Field(min_length=1, max_length=MOST_NAMED)]
-    add: Labels = Field(default=[], description="What an experiment has already stays as it is.")
-    remove: Labels = []
-
-
-class LabelledExperiments(Resource):
-    """The experiments as they are now, by number."""
-
-    items: list[Experiment]

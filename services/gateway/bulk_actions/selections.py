@@ -8,7 +8,7 @@ from typing import cast
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.platform.cursors import decode_cursor, encode_cursor
+from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 
 LIFE = timedelta(minutes=10)
 PLACE = "selection"

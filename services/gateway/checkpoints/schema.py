@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.metrics.schema import NotFinite
+from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import JsonObject, ListRequest, Reference, Request, Resource
 from shared.expressions.fields import Listing
 

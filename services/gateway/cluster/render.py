@@ -1,13 +1,12 @@
-"""From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
+"""From what scheduler and provisioner say to what users see of machines and the queue."""
 
 from datetime import datetime
 
 from services.gateway.cluster import schema as cluster
-from services.gateway.machine_pools.schema import Purchase
-from services.gateway.pools import schema as pools
-from services.gateway.trials.render import Row, part_of
+from services.gateway.cluster.schema import Purchase
+from services.gateway.platform.json_values import part_of
+from services.gateway.platform.references import Row
 from shared.messages import instances as instance_messages
-from shared.messages.pools import PoolView
 from shared.messages.queue import ExpectedStart, Explanation, QueueEntry
 from shared.messages.workers import WorkerView
 
@@ -25,21 +24,6 @@ def render_worker(view: WorkerView) -> cluster.Worker:
         labels=view.labels,
         disabled_slots=list(view.disabled_slots),
         trouble=view.trouble,
-    )
-
-
-def render_pool(view: PoolView) -> pools.Pool:
-    return pools.Pool(
-        name=view.pool,
-        slot_kind=view.slot_kind,
-        workers=view.workers,
-        slots=view.slots,
-        used_slots=view.used_slots,
-        waiting_slots=view.waiting_slots,
-        preemption=view.preemption,
-        exclusive=view.exclusive,
-        max_slots=view.max_slots,
-        rules=pools.PoolRules.model_validate(view.rules.model_dump()),
     )
 
 

@@ -1,16 +1,23 @@
 """Workers, the queue and its reasons as users and operators see them."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
 from muster.config.labels import MOST_LABELS, LabelWord
-from services.gateway.machine_pools.schema import Purchase
 from services.gateway.platform.schema import JsonObject, ListRequest, Reference, Request, Resource
 from shared.expressions.fields import Listing
 from shared.messages.queue import QUEUE
+
+
+class Purchase(StrEnum):
+    """How a machine is rented: until it is given back, or until its provider takes it back."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
 
 
 class Worker(Resource):

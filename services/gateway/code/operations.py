@@ -16,6 +16,7 @@ import aiohttp
 
 from muster.archive import inspect
 from muster.errors import NotFound, Rejected, Transient
+from services.gateway.code import store as code_store
 from services.gateway.code.schema import (
     Code,
     CodeFile,
@@ -31,7 +32,6 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
-from services.gateway.projections import registry
 from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
 
 _CHUNK_BYTES = 256 * 1024
@@ -44,8 +44,8 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
     """Stores a code archive under its SHA-256; putting it again changes nothing."""
     if call.body is None:
         raise Rejected("invalid_request", "the archive is missing", "body")
-    with _spool(call.doors.uploads) as spooled:
-        size = await _receive(call.body, spooled, request.sha256, call.doors.max_code_bytes)
+    with _spool(call.doors.uploads.directory) as spooled:
+        size = await _receive(call.body, spooled, request.sha256, call.doors.uploads.max_bytes)
         spooled.seek(0)
         if size > _INLINE_BYTES:
             contents = await asyncio.to_thread(inspect, spooled)
@@ -53,22 +53,24 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
             contents = inspect(spooled)
         await _store(call, request.sha256, size, spooled)
     async with call.transaction() as unit:
-        await registry.save_code(unit.connection, call.tenant, request.sha256, size, contents.files, unit.now)
+        await code_store.save_code(
+            unit.connection, call.tenant, request.sha256, size, contents.files, unit.now
+        )
     return Code(sha256=request.sha256, size_bytes=size)
 
 
 async def get_code(call: Call, request: CodeRequest) -> Code:
     """Says whether a code archive is stored, so that it need not be sent again."""
     async with call.read() as connection:
-        row = await registry.load_code(connection, request.sha256)
+        row = await code_store.load_code(connection, request.sha256)
     if row is None or row.files is None:
         # Sent once more, code of before has the paths of its files kept.
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
-    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if not target.known:
         async with call.transaction() as unit:
-            await registry.forget_code(unit.connection, request.sha256)
+            await code_store.forget_code(unit.connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
 
@@ -80,7 +82,7 @@ async def get_experiment_code(call: Call, request: ExperimentRequest) -> Experim
     first: int | None = 0
     while first is not None:
         question = GetCodeFiles(sha256=sha256, first=first)
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
         files += map(_render, page.files)
         first = page.next
     unpacked_bytes = sum(file.size_bytes for file in files)
@@ -92,7 +94,7 @@ async def get_experiment_code(call: Call, request: ExperimentRequest) -> Experim
 async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> CodeFileText:
     """Shows one text file of an experiment's code."""
     question = GetCodeText(sha256=await _code_of(call, request.experiment), path=request.path)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
     file = found.file
     return CodeFileText(
         path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, text=found.text, is_cut=found.is_cut
@@ -150,7 +152,7 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
 
 async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None:
     question = GetUploadUrl(sha256=sha256, size_bytes=size, takes_headers=True)
-    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if target.known or target.url is None:
         return
     spooled.seek(0)
@@ -162,7 +164,7 @@ async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
     confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
-    await call.doors.bus.ask(confirm, call.tenant, call.doors.query_timeout_s * _PATIENCE)
+    await call.doors.bus.ask(confirm, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
 
 
 async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:

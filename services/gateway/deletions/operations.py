@@ -18,15 +18,15 @@ from services.gateway.deletions.schema import (
 )
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
-from services.gateway.long_operations.schema import OperationState
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.outcomes import TenantOutcome
+from services.gateway.platform.commands.schema import OperationState
+from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.events import store as events
-from services.gateway.platform.events.telling import tell
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, POLICY, WRITE_EXPERIMENT
 from services.gateway.roles.schema import Tenant
@@ -51,8 +51,7 @@ async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Del
             given = {"by": call.caller.name, "is_forced": request.force, "parent": None}
             await store.insert_deletion(unit.connection, begun(row, deletion, unit.now, given))
             await store.mark_experiment(unit.connection, row.id, deleting=True)
-            told = [happened(row, "deleting")]
-            await tell(unit, call.tenant, told, call.doors.feed, call.doors.wake_sender)
+            await call.doors.publisher.publish(unit, call.tenant, [happened(row, "deleting")])
     return await _carried_out(call, deletion)
 
 
@@ -94,6 +93,9 @@ async def deleted(connection: AsyncConnection, row: Any) -> Deletion | None:
     """What came of an operation that is a deletion; None while it goes on."""
     found = await store.load_deletion(connection, row.id)
     return render_deletion(found) if found is not None and found.stage == Stage.DONE else None
+
+
+DELETED = TenantOutcome(deleted)
 
 
 def render_deletion(row: Any) -> Deletion:
@@ -153,8 +155,8 @@ def _refuse_registered(registered: Any, what: str, force: bool) -> None:
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, long=True),
-    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, long=True),
-    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, long=True),
+    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, outcome=DELETED),
+    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, outcome=DELETED),
+    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, outcome=DELETED),
 )
 # fmt: on

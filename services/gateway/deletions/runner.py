@@ -1,10 +1,9 @@
 """Brings deletions to their ends: asks each owner in its turn, and deletes what is the gateway's own at last.
 
-Woken by what owners say; a slow look finds what a replica that died was at. Neighbours: `core.deletion`, `operations.deleting`.
+Woken by what owners say; a slow look finds what a replica that died was at. Neighbours: `core`, `operations`.
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -17,10 +16,10 @@ import structlog
 from services.gateway.deletions import store
 from services.gateway.deletions.core import ASKED, DELETION, Stage, Trigger
 from services.gateway.experiments import store as experiments
+from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events import store as events
-from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.events.telling import tell
 from shared import faults
 from shared.bus import Delivery, Unit, Units
 from shared.clock import Clock
@@ -48,9 +47,8 @@ class Deletions:
     """The gateway's loop; replicas share it by locks on rows."""
 
     units: Units
-    feed: Feed
+    publisher: Publisher
     clock: Clock
-    wake_sender: Callable[[], None]
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wake(self) -> None:
@@ -139,7 +137,7 @@ class Deletions:
             told = {"code": refused.code, "message": refused.message, "hint": refused.hint}
             await self._move(unit, row, Trigger.REFUSED, ended_at=unit.now, **told)
             refusal = OperationRefused(operation_id=row.id, **told)
-            await events.save_refusal(unit.connection, row.tenant, unit.now, refusal)
+            await command_store.save_refusal(unit.connection, row.tenant, unit.now, refusal)
             return False
         for experiment in await store.load_in_workspace(unit.connection, row.tenant, row.name):
             given = {"by": row.by, "is_forced": row.is_forced, "parent": row.id}
@@ -147,7 +145,7 @@ class Deletions:
             await store.insert_deletion(unit.connection, values)
             await store.mark_experiment(unit.connection, experiment.id, deleting=True)
             unit.then(self._woken)
-            unit.then(partial(self.feed.changed, TenantId(row.tenant), 0))
+            unit.then(partial(self.publisher.feed.changed, TenantId(row.tenant), 0))
         return not await store.is_any_left(unit.connection, row.tenant, row.name)
 
     async def _empty(self, row: Any) -> None:
@@ -182,11 +180,10 @@ class Deletions:
             elif row.scope == "experiment":
                 experiment = await experiments.load_experiment(unit.connection, row.target)
                 if experiment is not None:
-                    told = [happened(experiment, "deleted")]
-                    await tell(unit, tenant, told, self.feed, self.wake_sender)
+                    await self.publisher.publish(unit, tenant, [happened(experiment, "deleted")])
                 await store.delete_experiment(unit.connection, row.target)
             unit.then(self._woken)
-            unit.then(partial(self.feed.changed, tenant, 0))
+            unit.then(partial(self.publisher.feed.changed, tenant, 0))
         _log.info("a deletion is complete", scope=row.scope, target=str(row.target))
 
     async def _woken(self) -> None:

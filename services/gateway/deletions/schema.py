@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.long_operations.schema import OperationState
+from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.schema import Reference, Request, Resource
 
 _FORCE = Field(

@@ -9,11 +9,15 @@ from sqlalchemy import Row, Text, Uuid, and_, cast, delete, func, insert, litera
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.deletions.tables import deletion
-from services.gateway.platform.auth.session_tables import identity, password, session
-from services.gateway.platform.auth.tables import account, binding, membership, team, tenant, token
-from services.gateway.platform.limits.quota_tables import quota
-from services.gateway.platform.tables import event, experiment, limits, model, model_version, run, trial
+from services.gateway.experiments.tables import experiment
+from services.gateway.models.tables import model, model_version
+from services.gateway.platform.auth.store.session_tables import identity, password, session
+from services.gateway.platform.auth.store.tables import account, binding, membership, team, tenant, token
+from services.gateway.platform.events.tables import event
 from services.gateway.policies.tables import policy, template
+from services.gateway.pools.tables import limits
+from services.gateway.quotas.tables import quota
+from services.gateway.trials.tables import run, trial
 from services.gateway.webhooks.tables import webhook
 from shared.deleting import Rows, outbox_of, rows_of
 from shared.ids import derived_id

@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Rejected
+from services.gateway.events.render import render_event, render_machine_event
 from services.gateway.events.schema import (
     Event,
     EventKind,
@@ -18,15 +19,15 @@ from services.gateway.events.schema import (
     WatchEventsRequest,
     WatchMachineEventsRequest,
 )
-from services.gateway.experiments.find import Row, find_experiment
+from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
 from services.gateway.platform.events import store
 from services.gateway.platform.events.feed import View
 from services.gateway.platform.events.tails import Page, Told
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, READ_EXPERIMENT, SAFE
+from services.gateway.platform.references import Row
 from services.gateway.platform.schema import Resource
-from services.gateway.trials.render import render_event, render_machine_event
 from shared.ids import SITE, TenantId
 
 E = TypeVar("E", bound=Resource)

@@ -1,4 +1,4 @@
-"""Experiments counted by what they share. Neighbour: `experiments`, which lists them."""
+"""Experiments counted by what they share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from sqlalchemy import ARRAY, Row, Select, Text, case, func, literal, null, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.store import EXPERIMENTS
-from services.gateway.platform.tables import experiment
+from services.gateway.experiments.tables import experiment
 from shared.expressions.fields import Field
 from shared.expressions.sql import condition
 from shared.expressions.tree import Filter

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from services.gateway.experiments import schema as experiments
-from services.gateway.trials.render import Row
+from services.gateway.platform.references import Row
 
 MASK = "********"
 """Stands in the place of a secret."""

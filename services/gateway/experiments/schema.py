@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -163,6 +163,13 @@ class ExperimentDetail(Experiment):
         " no messages.",
     )
 
+    def tagged(self) -> Self:
+        """Without what the registry and the bus say of it at the moment."""
+        if not self.waiting and not (self.best and self.best.checkpoint):
+            return self
+        best = self.best.model_copy(update={"checkpoint": None}) if self.best else None
+        return self.model_copy(update={"best": best, "waiting": None})
+
 
 class ExperimentPage(Resource):
     """A page of experiments, newest first."""
@@ -303,3 +310,20 @@ class ListJournalRequest(PageRequest):
     """The journal of one experiment."""
 
     experiment: Reference
+
+
+MOST_NAMED = 200
+
+
+class LabelExperimentsRequest(Request):
+    """Labels that named experiments get and lose; all of these must be there."""
+
+    experiments: Annotated[list[Reference], Field(min_length=1, max_length=MOST_NAMED)]
+    add: Labels = Field(default=[], description="What an experiment has already stays as it is.")
+    remove: Labels = []
+
+
+class LabelledExperiments(Resource):
+    """The experiments as they are now, by number."""
+
+    items: list[Experiment]

@@ -1,7 +1,7 @@
 """Experiments by their labels and by what their names contain, without looking at all of them.
 
 Row-level security lets an index serve only what cannot leak, which comparisons of arrays and of patterns could: so the words stand in a
-table of their own and are found by equality (decision 0154). Neighbours: `term_tables`, `experiments`.
+table of their own and are found by equality (decision 0154). Neighbour: `store`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, and_, column, false, func, literal, select, true, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.experiments.search_term_tables import experiment_term as known
-from services.gateway.platform.tables import experiment
+from services.gateway.experiments.tables import experiment, experiment_term as known
 from shared.expressions.fields import Field, Wanted, read_position
 from shared.expressions.sql import Cells, Part, condition
 from shared.expressions.tree import All, Contains, Filter

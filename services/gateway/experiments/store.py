@@ -1,106 +1,38 @@
-"""Experiments, trials and runs as they are listed; the submission is `submissions`, what is said of them comes by `projections`."""
+"""Reads experiments; `submission.store` writes new ones, and `projections` writes what searcher and scheduler announce of them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ColumnElement,
-    DateTime,
-    Double,
-    Row,
-    Select,
-    and_,
-    case,
-    cast,
-    false,
-    func,
-    not_,
-    or_,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import ColumnElement, Double, Row, Select, case, cast, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.search_terms import find_candidates, is_newest_first, load_newest
-from services.gateway.platform.tables import experiment, run, trial
+from services.gateway.experiments.tables import experiment
 from shared.expressions.fields import Field, Wanted
 from shared.expressions.sql import Cells, Part, condition, load_part
 from shared.expressions.tree import Filter
 from shared.statements import among
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Which trials: in one of these states (none: in any), and called invalid by their scripts: True, these too, or alone; False, none of these."""
-
-    states: Sequence[str] = ()
-    invalid: bool | None = None
-
-    @property
-    def condition(self) -> ColumnElement[bool]:
-        """As the database understands it."""
-        is_in = trial.c.state.in_(self.states) if self.states else true()
-        is_invalid = func.coalesce(trial.c.changed["invalid"].as_boolean(), false())
-        if self.invalid is None:
-            return is_in
-        if not self.invalid:
-            return and_(is_in, not_(is_invalid))
-        return or_(is_in, is_invalid) if self.states else is_invalid
-
-
-ALL = Standing()
 _NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
 
 
-def _shown(value: ColumnElement[float]) -> ColumnElement[float | None]:
+def finite_cell(value: ColumnElement[float]) -> ColumnElement[float | None]:
     """As it is shown: what is not finite is not."""
     return case((value.not_in(_NOT_FINITE), value))
-
-
-def _moment(value: ColumnElement[Any]) -> ColumnElement[datetime]:
-    """The time that stands in a document."""
-    return cast(value.as_string(), DateTime(timezone=True))
 
 
 EXPERIMENTS = Cells(
     experiment,
     {
-        "best.value": _shown(cast(experiment.c.best["value"].as_string(), Double)),
+        "best.value": finite_cell(cast(experiment.c.best["value"].as_string(), Double)),
         "trials.running": func.coalesce(experiment.c.trials["running"].as_integer(), 0),
         "trials.error": func.coalesce(experiment.c.trials["error"].as_integer(), 0),
         "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
     },
 )
 """What of an experiment a list can go by."""
-
-TRIALS = Cells(
-    trial,
-    {
-        "best.value": _shown(trial.c.best_value),
-        "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
-        "finishing": func.coalesce(trial.c.changed["finishing"].as_boolean(), false()),
-        "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
-        **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
-        **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},
-    },
-)
-"""What of a trial a list can go by."""
-RUNS = Cells(
-    run,
-    {
-        **{name: run.c.changed[name].as_string() for name in ("outcome", "pool")},
-        "exit_code": run.c.changed["exit_code"].as_integer(),
-        "charged": func.coalesce(run.c.changed["charged"].as_boolean(), false()),
-        **{name: _moment(run.c.changed[name]) for name in ("granted_at", "ended_at")},
-    },
-)
-"""What of a run a list can go by."""
 
 
 async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
@@ -187,91 +119,6 @@ async def save_labels(connection: AsyncConnection, experiment_id: UUID, labels: 
     await connection.execute(statement.values(labels=list(labels)))
 
 
-async def load_points(connection: AsyncConnection, trials: Collection[UUID]) -> dict[UUID, Any]:
-    """The hyperparameters of these trials, by their ids."""
-    query = select(trial.c.id, trial.c.changed["hyperparameters"].label("point"))
-    rows = await connection.execute(query.where(trial.c.id.in_(trials)))
-    return {row.id: row.point for row in rows}
-
-
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:
     """The workspaces that have experiments."""
     return (await connection.execute(select(experiment.c.workspace).distinct())).scalars().all()
-
-
-async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
-    """By its id, or by the experiment's number and its own; with its experiment's number and config, and whether that is being deleted."""
-    query = select(
-        trial, experiment.c.number.label("experiment_number"), experiment.c.config, experiment.c.deleting
-    ).join(experiment, trial.c.experiment == experiment.c.id)
-    if isinstance(reference, UUID):
-        query = query.where(trial.c.id == reference)
-    else:
-        query = query.where(experiment.c.number == reference[0], trial.c.number == reference[1])
-    return (await connection.execute(query)).one_or_none()
-
-
-async def load_trial_numbers(
-    connection: AsyncConnection, ids: Collection[UUID]
-) -> dict[UUID, tuple[int, int]]:
-    """The numbers of trials' experiments, and their own."""
-    query = select(trial.c.id, experiment.c.number, trial.c.number).join(
-        experiment, trial.c.experiment == experiment.c.id
-    )
-    rows = await connection.execute(query.where(trial.c.id.in_(ids)))
-    return {found: (experiment_number, number) for found, experiment_number, number in rows}
-
-
-async def load_listed_trials(
-    connection: AsyncConnection, experiment_id: UUID, standing: Standing, wanted: Wanted
-) -> Part:
-    query = select(trial).where(trial.c.experiment == experiment_id).where(standing.condition)
-    return await load_part(connection, query, TRIALS, wanted)
-
-
-async def load_trials(
-    connection: AsyncConnection,
-    experiment_id: UUID,
-    standing: Standing,
-    above: int | None,
-    limit: int,
-) -> Sequence[Row[Any]]:
-    """In the order of their numbers, those above `above`."""
-    query = select(trial).where(trial.c.experiment == experiment_id)
-    query = query.where(standing.condition)
-    if above is not None:
-        query = query.where(trial.c.number > above)
-    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
-
-
-async def load_standings(
-    connection: AsyncConnection,
-    experiment_id: UUID,
-    *,
-    numbers: Collection[int] = (),
-    above: int | None = None,
-    limit: int | None = None,
-) -> Sequence[Row[Any]]:
-    """Which of the trials with these numbers, or with numbers above one, have ended, and when; in the order of their numbers."""
-    told = trial.c.changed
-    query = select(
-        trial.c.id,
-        trial.c.number,
-        told["final"].as_boolean().label("final"),
-        cast(told["ended_at"].as_string(), DateTime(timezone=True)).label("ended_at"),
-    ).where(trial.c.experiment == experiment_id)
-    query = query.where(trial.c.number > above if above is not None else trial.c.number.in_(numbers))
-    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
-
-
-async def load_best_trials(
-    connection: AsyncConnection, experiment_id: UUID, smaller_is_better: bool, limit: int
-) -> Sequence[Row[Any]]:
-    """Best first, ties by number, those without a value last."""
-    value = trial.c.best_value if smaller_is_better else -trial.c.best_value
-    query = select(trial).where(trial.c.experiment == experiment_id)
-    return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()
-
-
-async def load_runs(connection: AsyncConnection, trial_id: UUID, wanted: Wanted) -> Part:
-    return await load_part(connection, select(run).where(run.c.trial == trial_id), RUNS, wanted)

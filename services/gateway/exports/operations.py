@@ -4,10 +4,10 @@ from services.gateway.checkpoints.schema import FileDownload
 from services.gateway.experiments.find import find_experiment
 from services.gateway.exports.schema import Export, ExportMetricsRequest, ExportRequest, ExportTableRequest
 from services.gateway.platform.call import Call
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.trial_tables.operations import declared_by
+from services.gateway.trial_tables.declared import declared_by
 from shared.ids import ExperimentId
 from shared.messages.exports import ExportMetrics, ExportTable
 
@@ -48,7 +48,7 @@ def _first(call: Call, request: ExportRequest) -> int:
 
 
 async def _ask(call: Call, request: ExportRequest, question: ExportMetrics | ExportTable) -> Export:
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     files = [FileDownload.model_validate(file.model_dump()) for file in found.files]
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return Export(id=found.export_id, ready=found.is_ready, rows=found.rows, files=files, next_cursor=cursor)

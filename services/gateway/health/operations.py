@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from services.gateway.health.schema import HealthState, PlatformHealth, ServiceCheck
-from services.gateway.platform.auth.permissions import Permission
+from services.gateway.health.schema import Health, HealthState, PlatformHealth, ServiceCheck
+from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands.deferring import waiting_for_bus
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import SAFE
 from services.gateway.platform.schema import Empty
@@ -12,9 +13,14 @@ from shared.bus.health import BUS, DATABASE
 from shared.messages.health import HealthReport
 
 
+async def get_health(call: Call, request: Empty) -> Health:
+    """Says that the gateway answers."""
+    return Health(status="ok", version=call.doors.site.version)
+
+
 async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
     """Shows whether the platform works; operators of the site also see every check of every service."""
-    reports = await call.doors.site_health.reports()
+    reports = await call.doors.site.health.reports()
     checks = [
         ServiceCheck(service=service, **check.model_dump())
         for service, report in reports.items()
@@ -27,17 +33,6 @@ async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
         summary=_summary(reports, bus),
         since=min((check.since for check in failing), default=None),
         checks=checks if call.caller.keeps_site else [],
-    )
-
-
-def waiting_for_bus(call: Call) -> str | None:
-    """Return why what this request has stored is not on its way yet; None while the bus takes messages."""
-    since = call.doors.outage.since()
-    if since is None:
-        return None
-    return (
-        f"stored; it waits for the message bus, which has accepted no messages since {since:%H:%M:%S} UTC,"
-        " and takes effect when the bus accepts messages again"
     )
 
 
@@ -65,6 +60,7 @@ def _summary(reports: Mapping[str, HealthReport], bus: str | None) -> str | None
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("GetHealth", "GET", "/v1/health", Empty, Health, Access.PUBLIC, SAFE, get_health, is_probe=True),
     Operation("GetPlatformHealth", "GET", "/v1/health/platform", Empty, PlatformHealth, Permission.SELF, SAFE, get_platform_health),
 )
 # fmt: on

@@ -36,3 +36,10 @@ class PlatformHealth(Resource):
     checks: list[ServiceCheck] = Field(
         default=[], description="Every check of every service, for operators of the site; empty for others."
     )
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str

@@ -1,25 +1,34 @@
 """What of a graph of lineage somebody sees who does not see all workspaces."""
 
-from collections.abc import Set
+from collections.abc import Collection, Mapping, Set
+from enum import StrEnum
 
-from services.gateway.lineage.schema import LineageGraph, LineageKind
+
+class LineageKind(StrEnum):
+    """What stands in the graph."""
+
+    DATASET = "dataset"
+    CODE = "code"
+    EXPERIMENT = "experiment"
+    TRIAL = "trial"
+    CHECKPOINT = "checkpoint"
+    VERSION = "version"
+    CONSUMER = "consumer"
+
 
 PLACED = (LineageKind.EXPERIMENT, LineageKind.TRIAL, LineageKind.VERSION)
 """These stand in a workspace; the others are seen beside one of them that is."""
 
 
-def visible_part(graph: LineageGraph, known: Set[str]) -> LineageGraph | None:
-    """The graph without the placed nodes that are not `known`, and without what hangs on such ones only; None where its start goes."""
-    beside = {one for edge in graph.edges for one in _beside(edge.source, edge.target, known)}
-    nodes = [
-        node for node in graph.nodes if node.id in known or (node.kind not in PLACED and node.id in beside)
-    ]
-    kept = {node.id for node in nodes}
-    if graph.start not in kept:
-        return None
-    edges = [edge for edge in graph.edges if edge.source in kept and edge.target in kept]
-    return graph.model_copy(update={"nodes": nodes, "edges": edges})
+def visible_nodes(
+    nodes: Mapping[str, LineageKind], edges: Collection[tuple[str, str]], known: Set[str]
+) -> Set[str]:
+    """The nodes without the placed ones that are not `known`, and without what hangs on such ones only.
 
-
-def _beside(source: str, target: str, known: Set[str]) -> tuple[str, ...]:
-    return (*([target] if source in known else []), *([source] if target in known else []))
+    Args:
+        nodes: kinds by id.
+        edges: pairs of ids; either end is beside the other.
+    """
+    beside = {target for source, target in edges if source in known}
+    beside |= {source for source, target in edges if target in known}
+    return {node for node, kind in nodes.items() if node in known or (kind not in PLACED and node in beside)}

@@ -5,28 +5,34 @@ from uuid import UUID
 
 from muster.errors import NotFound
 from services.gateway.experiments import store as experiments
-from services.gateway.experiments.find import find_experiment, find_trial
-from services.gateway.lineage.core import PLACED, visible_part
-from services.gateway.lineage.schema import GetLineageRequest, LineageGraph, LineageKind
-from services.gateway.model_versions.operations import find_version
+from services.gateway.experiments.find import find_experiment
+from services.gateway.lineage.core import PLACED, LineageKind, visible_nodes
+from services.gateway.lineage.render import render_graph
+from services.gateway.lineage.schema import GetLineageRequest, LineageGraph
 from services.gateway.models import store as models
-from services.gateway.models.render import render_graph
+from services.gateway.models.find import find_version
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_MODEL, SAFE
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from shared.messages.lineage import GetLineageGraph
 
 
 async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
     """Shows all that a thing came from, and what came of it."""
     question = GetLineageGraph(kind=request.kind.value, id=await _id_of(call, request.kind, request.id))
-    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
     if not call.within:
         return graph
-    seen = visible_part(graph, await _known(call, graph))
-    if seen is None:
+    kinds = {node.id: node.kind for node in graph.nodes}
+    edges = [(edge.source, edge.target) for edge in graph.edges]
+    seen = visible_nodes(kinds, edges, await _known(call, graph))
+    if graph.start not in seen:
         raise NotFound(f"{request.kind} {request.id}")
-    return seen
+    nodes = [node for node in graph.nodes if node.id in seen]
+    kept = [edge for edge in graph.edges if edge.source in seen and edge.target in seen]
+    return graph.model_copy(update={"nodes": nodes, "edges": kept})
 
 
 async def _known(call: Call, graph: LineageGraph) -> set[str]:
@@ -38,7 +44,7 @@ async def _known(call: Call, graph: LineageGraph) -> set[str]:
     async with call.read() as connection:
         known: dict[str, Collection[UUID]] = {
             LineageKind.EXPERIMENT: await experiments.load_names(connection, ids["experiment"]),
-            LineageKind.TRIAL: await experiments.load_trial_numbers(connection, ids["trial"]),
+            LineageKind.TRIAL: await trial_store.load_trial_numbers(connection, ids["trial"]),
             LineageKind.VERSION: await models.load_known_versions(connection, ids["version"]),
         }
     return {f"{kind}:{one}" for kind, found in known.items() for one in found}

@@ -1,22 +1,9 @@
 """The graph of lineage as users see it."""
 
-from enum import StrEnum
-
 from pydantic import Field
 
+from services.gateway.lineage.core import LineageKind
 from services.gateway.platform.schema import JsonObject, Reference, Request, Resource
-
-
-class LineageKind(StrEnum):
-    """What stands in the graph."""
-
-    DATASET = "dataset"
-    CODE = "code"
-    EXPERIMENT = "experiment"
-    TRIAL = "trial"
-    CHECKPOINT = "checkpoint"
-    VERSION = "version"
-    CONSUMER = "consumer"
 
 
 class LineageNode(Resource):

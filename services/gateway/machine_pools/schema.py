@@ -7,12 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from muster.config.labels import Labels
+from services.gateway.cluster.schema import Purchase
 from services.gateway.platform.schema import Reference, Request, Resource
 
 Kind = Annotated[str, Field(min_length=1, max_length=100)]
 Zone = Annotated[str, Field(min_length=1, max_length=100)]
-
-
 NewPoolName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 """As 2026-11-22, in UTC."""
@@ -23,13 +22,6 @@ class OfferOrder(StrEnum):
 
     CHEAPEST = "cheapest"
     GIVEN = "given"
-
-
-class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
 
 
 class MachinePoolRequest(Request):

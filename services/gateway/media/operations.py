@@ -6,7 +6,6 @@ import hashlib
 import aiohttp
 
 from muster.errors import Broken, Rejected, Transient
-from services.gateway.experiments.find import find_trial
 from services.gateway.media.schema import (
     ListTrialMediaNamesRequest,
     ListTrialMediaRequest,
@@ -19,10 +18,11 @@ from services.gateway.media.schema import (
     TrialMediaRequest,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.json_values import to_time
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.trials.render import to_time
+from services.gateway.trials.find import find_trial
 from shared.ids import TrialId
 from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece, MediaView
 
@@ -44,7 +44,7 @@ async def list_trial_media(call: Call, request: ListTrialMediaRequest) -> MediaP
         after=str(position[0]) if position else request.after,
         limit=request.limit,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return MediaPage(
         items=[_render(view) for view in found.media],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
@@ -58,7 +58,7 @@ async def list_trial_media_names(call: Call, request: ListTrialMediaNamesRequest
     question = GetMediaNames(
         trial_id=TrialId(trial.id), after=str(position[0]) if position else None, limit=request.limit
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return MediaNamePage(
         items=[MediaName.model_validate(name.model_dump()) for name in found.names],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
@@ -69,7 +69,7 @@ async def get_trial_media_content(call: Call, request: TrialMediaRequest) -> Med
     """Reads a piece from the object store, checked by its hash."""
     trial = await find_trial(call, request.trial)
     question = GetMediaPiece(trial_id=TrialId(trial.id), id=request.media)
-    view = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    view = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if view.size_bytes > SHOWN_BYTES:
         raise Rejected(
             "media_too_large",

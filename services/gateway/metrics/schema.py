@@ -1,30 +1,17 @@
 """What trials measured, as users see it."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.platform.schema import Reference, Request, Resource
+from services.gateway.platform.json_values import NotFinite
+from services.gateway.platform.schema import Reference, Request, Resource, is_none
 
 MetricName = Annotated[str, Field(min_length=1, max_length=256)]
 Step = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 _PART = "Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part sees more of it."
-
-
-class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
-
-    NAN = "nan"
-    INFINITY = "infinity"
-    NEGATIVE_INFINITY = "negative_infinity"
-
-
-def is_none(value: object) -> bool:
-    """What is left out of an answer: a curve has thousands of points."""
-    return value is None
 
 
 class MetricPoint(Resource):

@@ -1,20 +1,20 @@
 """Versions of models: commands to the registry, reads from what it announced. Neighbour: `models`."""
 
-from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.checkpoints.operations.read import check_visible, download_files
+from services.gateway.checkpoints.find import check_visible, download_files
 from services.gateway.checkpoints.schema import Download
-from services.gateway.experiments.find import model_in, version_in
-from services.gateway.model_versions.comparing import compare
+from services.gateway.model_versions.comparing import differences
+from services.gateway.model_versions.render import facts_of, render_version
 from services.gateway.model_versions.schema import (
     CompareModelVersionsRequest,
     CreateModelVersionRequest,
     DecideModelStageRequest,
     DeleteModelVersionRequest,
+    Difference,
     EditModelVersionRequest,
     ListModelVersionsRequest,
     ModelComparison,
@@ -25,12 +25,12 @@ from services.gateway.model_versions.schema import (
     SetModelStageRequest,
 )
 from services.gateway.models import store as models
-from services.gateway.models.render import render_version
+from services.gateway.models.find import find_version, model_in, version_in
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.commands.sending import Entity, carried_out, told
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import APPROVE_MODEL, KEY, LOOK, READ_MODEL, SAFE, WRITE_MODEL
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import guard
 from shared.ids import CheckpointId, ModelId, VersionId, derived_id
 from shared.messages.base import Command
@@ -45,15 +45,6 @@ from shared.messages.models import (
 )
 
 VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
-ORDERING = (
-    "CreateModelVersion",
-    "EditModelVersion",
-    "DeleteModelVersion",
-    "SetModelStage",
-    "ApproveModelStage",
-    "RejectModelStage",
-    "RecordModelUse",
-)
 
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
@@ -100,8 +91,11 @@ async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> 
     """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
     base = render_version(await find_version(call, request.model, request.base))
     other = render_version(await find_version(call, request.model, request.other))
-    differences = compare(base, other, await _hashes(call, base), await _hashes(call, other))
-    return ModelComparison(base=base, other=other, differences=differences)
+    found = differences(
+        facts_of(base, await _hashes(call, base)), facts_of(other, await _hashes(call, other))
+    )
+    shown = [Difference.model_validate(one, from_attributes=True) for one in found]
+    return ModelComparison(base=base, other=other, differences=shown)
 
 
 async def edit_version(call: Call, request: EditModelVersionRequest) -> ModelVersion:
@@ -145,12 +139,6 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
     return await carried_out(call, request, order, VERSION)
 
 
-async def find_version(call: Call, model: str, version: str) -> Any:
-    """Raises NotFound."""
-    async with call.read() as connection:
-        return await version_in(connection, await model_in(connection, model), version)
-
-
 async def _changed(
     call: Call, request: ModelVersionRequest, command: type[Command], **wishes: JsonValue
 ) -> ModelVersion:
@@ -166,22 +154,22 @@ async def _changed(
 
 async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:
     question = ListCheckpoints(checkpoint_id=CheckpointId(version.checkpoint), limit=1)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return {file.path: file.sha256 for one in found.checkpoints for file in one.files}
 
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", CreateModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, create_version, status=201, long=True),
+    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", CreateModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, create_version, status=201, outcome=told(VERSION)),
     Operation("ListModelVersions", "GET", "/v1/models/{model}/versions", ListModelVersionsRequest, ModelVersionPage, READ_MODEL, SAFE, list_versions),
     Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", ModelVersionRequest, ModelVersion, READ_MODEL, SAFE, get_version),
-    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, long=True, conditional=True),
-    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, long=True, conditional=True),
+    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, outcome=told(VERSION), conditional=True),
+    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, outcome=told(VERSION), conditional=True),
     Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", ModelVersionRequest, Download, READ_MODEL, SAFE, download_version, audited=LOOK, waits=True),
     Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", CompareModelVersionsRequest, ModelComparison, READ_MODEL, SAFE, compare_versions, waits=True),
-    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, long=True, conditional=True),
-    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, long=True, conditional=True),
-    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, reject_stage, long=True, conditional=True),
-    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", RecordModelUseRequest, ModelVersion, WRITE_MODEL, KEY, record_use, long=True),
+    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, outcome=told(VERSION), conditional=True),
+    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, outcome=told(VERSION), conditional=True),
+    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, reject_stage, outcome=told(VERSION), conditional=True),
+    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", RecordModelUseRequest, ModelVersion, WRITE_MODEL, KEY, record_use, outcome=told(VERSION)),
 )
 # fmt: on

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from services.gateway.metrics.schema import NotFinite
 from services.gateway.models.schema import ModelStage, Notes
+from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import (
     JsonObject,
     Labels,

@@ -1,12 +1,12 @@
-"""Registered models: commands to the registry, reads from what it announced. Neighbour: `versions`."""
+"""Registered models: commands to the registry, reads from what it announced. Neighbour: `model_versions`."""
 
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
-from services.gateway.experiments.find import model_in, version_in
 from services.gateway.models import store as models
+from services.gateway.models.find import model_in, version_in
 from services.gateway.models.render import render_model
 from services.gateway.models.schema import (
     CreateModelRequest,
@@ -22,10 +22,10 @@ from services.gateway.models.schema import (
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import Entity, carried_out
+from services.gateway.platform.commands.sending import Entity, carried_out, told
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import guard
 from shared.ids import ModelId
 from shared.messages.base import Command
@@ -33,7 +33,6 @@ from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
 from shared.messages.specs import UNCATEGORIZED
 
 MODEL = Entity("model", models.load_model, render_model, Model)
-ORDERING = ("CreateModel", "EditModel", "DeleteModel", "SetModelAlias", "DeleteModelAlias")
 
 
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
@@ -147,12 +146,12 @@ async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) 
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, long=True),
+    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, outcome=told(MODEL)),
     Operation("ListModels", "GET", "/v1/models", ListModelsRequest, ModelPage, READ_MODEL, SAFE, list_models),
     Operation("GetModel", "GET", "/v1/models/{model}", ModelRequest, Model, READ_MODEL, SAFE, get_model),
-    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, long=True, conditional=True),
-    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, long=True, conditional=True),
-    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, long=True, conditional=True),
-    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, long=True, conditional=True),
+    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, outcome=told(MODEL), conditional=True),
+    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, outcome=told(MODEL), conditional=True),
+    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, outcome=told(MODEL), conditional=True),
+    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, outcome=told(MODEL), conditional=True),
 )
 # fmt: on

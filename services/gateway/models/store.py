@@ -5,18 +5,14 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, DateTime, Row, Text, cast, func, select
-from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import model, model_version
-from services.gateway.projections.versions import Applied
-from services.gateway.webhooks.core import REMOVED
+from services.gateway.models.tables import model, model_version
 from shared.expressions.fields import Wanted
 from shared.expressions.sql import Cells, Part, load_part
-from shared.messages.models import ModelChanged, VersionChanged
 
 AMBIGUOUS_SHOWN = 5
-KEPT = "kept"
 MODELS = Cells(
     model,
     {
@@ -49,60 +45,6 @@ VERSIONS = Cells(
     },
 )
 """What of a version a list can go by."""
-
-
-async def apply_model(
-    connection: AsyncConnection, tenant: UUID, changed: ModelChanged
-) -> Applied[ModelChanged] | None:
-    """Takes over a newer version; None for one already known."""
-    query = select(model.c.is_deleted).where(model.c.id == changed.model_id)
-    was_deleted = (await connection.execute(query)).scalar_one_or_none()
-    values = {
-        "name": changed.name,
-        "workspace": changed.workspace,
-        "tags": list(changed.tags),
-        "is_deleted": changed.deleted_at is not None,
-        "version": changed.version,
-        "changed": changed.as_json(),
-    }
-    statement = (
-        upsert(model)
-        .values(tenant=tenant, id=changed.model_id, **values)
-        .on_conflict_do_update(index_elements=["id"], set_=values, where=model.c.version < changed.version)
-    )
-    if not (await connection.execute(statement)).rowcount:
-        return None
-    return Applied(changed, None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
-
-
-async def apply_version(
-    connection: AsyncConnection, tenant: UUID, changed: VersionChanged
-) -> Applied[VersionChanged] | None:
-    """Takes over a newer version; None for one already known."""
-    before = await load_version_by_id(connection, changed.version_id)
-    values = {
-        "number": changed.number,
-        "is_deleted": changed.deleted_at is not None,
-        "version": changed.version,
-        "changed": changed.as_json(),
-    }
-    statement = (
-        upsert(model_version)
-        .values(tenant=tenant, id=changed.version_id, model=changed.model_id, **values)
-        .on_conflict_do_update(
-            index_elements=["id"], set_=values, where=model_version.c.version < changed.version
-        )
-    )
-    if not (await connection.execute(statement)).rowcount:
-        return None
-    if before is None:
-        return Applied(changed, None)
-    return Applied(changed, standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
-
-
-def standing_of(stage: str, *, is_deleted: bool) -> str:
-    """What a model or a version is to who hears of it: in a stage, or gone."""
-    return REMOVED if is_deleted else stage
 
 
 async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:

@@ -4,11 +4,8 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from muster.errors import Conflict, NotFound
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.people import store
+from muster.errors import Conflict
+from services.gateway.people.find import group_in, user_in
 from services.gateway.people.schema import (
     CreateGroupRequest,
     CreateUserRequest,
@@ -24,27 +21,25 @@ from services.gateway.people.schema import (
     UserPage,
     UserRequest,
 )
-from services.gateway.platform.auth import (
-    role_store as roles,
-    session_store as sign_in,
-    token_store as access,
-)
 from services.gateway.platform.auth.grants import add_up
 from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import (
+    accounts as store,
+    roles,
+    sessions as sign_in,
+    tokens as access,
+)
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Done
-from services.gateway.tokens.schema import CreatedToken
+from services.gateway.tokens.schema import OF_A_USER, CreatedToken
 from shared.ids import new_id
-
-OF_A_USER = "viewer"
-"""What the released field `role` says of a token whose user's roles count."""
 
 
 async def create_user(call: Call, request: CreateUserRequest) -> User:
@@ -200,22 +195,6 @@ async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
         removed = render_user(await user_in(unit.connection, str(user.id)))
         call.note(render_user(user), removed, f"group/{group.name}/user/{user.name}")
         return removed
-
-
-async def user_in(connection: AsyncConnection, reference: str) -> Any:
-    """By name or id. Raises NotFound."""
-    row = await store.load_account(connection, parse_uuid(reference) or reference)
-    if row is None:
-        raise NotFound(f"user {reference}", "`muster user list` shows those there are")
-    return row
-
-
-async def group_in(connection: AsyncConnection, reference: str) -> Any:
-    """By name or id. Raises NotFound."""
-    row = await store.load_team(connection, parse_uuid(reference) or reference)
-    if row is None:
-        raise NotFound(f"group {reference}", "`muster group list` shows those there are")
-    return row
 
 
 def render_user(row: Any) -> User:

@@ -32,8 +32,6 @@ _WITHIN: Mapping[str, tuple[Kind, Kind]] = {
 """What a worker tells, what it is called here, and what it lies within."""
 _MAIN: Sequence[tuple[Kind, str]] = (("preparing", "prepare"), ("starting", "start"), ("training", ""))
 """What follows each other in a run, and as what its end is told: of training by the run's own."""
-
-
 Waiting = Literal["queued", "parked"]
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from services.gateway.experiments import store
-from services.gateway.experiments.find import Row, experiment_in, find_trial
+from services.gateway.experiments.find import experiment_in
 from services.gateway.phases import core
 from services.gateway.phases.schema import (
     ListExperimentPhasesRequest,
@@ -16,10 +15,13 @@ from services.gateway.phases.schema import (
 )
 from services.gateway.phases.store import load_runs_of
 from services.gateway.platform.call import Call
+from services.gateway.platform.json_values import to_time
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.trials.render import to_time
+from services.gateway.platform.references import Row
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from services.gateway.trials.schema import TrialRequest, TrialState
 from shared.ids import TrialId
 from shared.messages.phases import GetPhases, RunPhases
@@ -31,8 +33,8 @@ async def list_experiment_phases(call: Call, request: ListExperimentPhasesReques
     above = int(str(position[0])) if position else None
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
-        trials = await store.load_trials(
-            connection, experiment.id, store.Standing(), above, request.limit + 1
+        trials = await trial_store.load_trials(
+            connection, experiment.id, trial_store.Standing(), above, request.limit + 1
         )
     shown = trials[: request.limit]
     return TrialPhasesPage(
@@ -54,7 +56,7 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
     async with call.read() as connection:
         runs = await load_runs_of(connection, ids)
     question = GetPhases(trials=tuple(map(TrialId, ids)))
-    told = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    told = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return [
         _render(row, runs.get(row.id, ()), one.runs) for row, one in zip(trials, told.trials, strict=True)
     ]

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import run
+from services.gateway.trials.tables import run
 
 
 async def load_runs_of(connection: AsyncConnection, trials: Collection[UUID]) -> Mapping[UUID, Sequence[Any]]:

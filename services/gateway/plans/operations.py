@@ -4,14 +4,14 @@ import asyncio
 
 from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
-from services.gateway.experiments.checks import (
+from services.gateway.experiments.submission.checks import (
     ask_placement,
     ask_searcher,
     document_of,
     find_code,
     one_source,
 )
-from services.gateway.experiments.shaping import shape
+from services.gateway.experiments.submission.shaping import shape
 from services.gateway.plans.schema import Plan, PlanExperimentRequest
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.call import Call
@@ -41,7 +41,7 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
         price_per_slot_hour=request.price_per_slot_hour,
         futures=request.futures,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.plan_s)
     return Plan.model_validate({**found.model_dump(), "warnings": shaped.warnings})
 
 

@@ -1,106 +1,28 @@
 """What a handler is given beside its request: who calls, until when, and the doors to everything else."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar, cast
 from uuid import UUID
 
-import aiohttp
 from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
-from services.gateway.experiments.schema import ExperimentDetail
-from services.gateway.platform.audit.auditor import Auditor, Pen, shown
+from services.gateway.platform.audit.auditor import Pen, shown
 from services.gateway.platform.auth.grants import Grants, Held, Place, within
-from services.gateway.platform.auth.passwords import Passwords
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.auth.providers import Providers
-from services.gateway.platform.events.feed import Feed, View
-from services.gateway.platform.events.tails import Tails
-from services.gateway.platform.limits.concurrency import PerSender
+from services.gateway.platform.dependencies import Doors
+from services.gateway.platform.events.feed import View
 from services.gateway.platform.schema import Resource
-from services.gateway.platform.site_health import SiteHealth
-from services.gateway.settings import WebhookSection
-from shared.bus import Bus, Unit, Units
-from shared.bus.health import BusOutage
-from shared.cache import Cache
-from shared.clock import Clock
-from shared.db import Database
+from shared.bus import Unit
 from shared.ids import SITE, TenantId
 from shared.messages.base import Query
 
 R = TypeVar("R", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Keys derived from the pepper, one for each use."""
-
-    token: bytes
-    cursor: bytes
-    answer: bytes
-    webhook: bytes
-    sign_in: bytes
-
-
-class Attempts(Protocol):
-    """Limits how often somebody may try to sign in."""
-
-    async def attempt(self, kind: str, who: str) -> None:
-        """Count an attempt, whether or not `who` exists. Raises Transient (`rate_limited`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignIn:
-    """What the proving of people needs, and how long it counts."""
-
-    passwords: Passwords | None
-    """None where the site takes none."""
-    providers: Providers
-    attempts: Attempts
-    idle_s: int
-    life_s: int
-
-
-ExperimentKey = tuple[View, str, int]
-"""Who asks, for which experiment by number or id, and the tenant's version (`Feed.version`): a change makes another key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """Everything that operations reach: the database, the bus, the events' feed, the store's URLs."""
-
-    database: Database
-    units: Units
-    bus: Bus
-    feed: Feed
-    tails: Tails
-    experiments: Cache[ExperimentKey, ExperimentDetail]
-    creating: PerSender[asyncio.Semaphore]
-    """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
-    clock: Clock
-    keys: Keys
-    http: aiohttp.ClientSession
-    wake_sender: Callable[[], None]
-    wake_deletions: Callable[[], None]
-    webhooks: WebhookSection
-    uploads: Path
-    validate_timeout_s: float
-    query_timeout_s: float
-    plan_timeout_s: float
-    command_wait_s: float
-    max_code_bytes: int
-    follow_poll_s: float
-    version: str
-    auditor: Auditor
-    sign_in: SignIn
-    outage: BusOutage
-    site_health: SiteHealth
+A = TypeVar("A", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +93,11 @@ class Call:
         """A read session: a snapshot of what the caller's permission for this operation covers."""
         return self.doors.database.read(self.tenant, self.within)
 
+    async def cached(self, reference: str, load: Callable[[], Awaitable[A]]) -> A:
+        """What `load` finds; or found just now for the same operation, view and reference, if the tenant has not changed since."""
+        key = self.operation, self.view, reference, self.doors.feed.version(self.tenant)
+        return cast(A, await self.doors.cache.load(key, load))
+
     def transaction(self, *, audited: bool = True) -> AbstractAsyncContextManager[Unit]:
         """A transaction on what `read` sees; the call's audit record is committed with it.
 
@@ -188,7 +115,7 @@ class Call:
         """Ask another service for a change, once the audit record is committed."""
         await self.record()
         try:
-            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
+            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.timeouts.query_s)
         except Transient as error:
             # An owner that answers says what it did; one that does not may have done it all the same.
             if error.code == "timeout" and self.pen is not None:
@@ -198,7 +125,7 @@ class Call:
     async def ask_if_available(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
         """Ask another service for the state before a change, for the audit log. Return None on any error: the change itself is still asked for."""
         try:
-            return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.query_timeout_s)
+            return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.timeouts.query_s)
         except MusterError:
             return None
 

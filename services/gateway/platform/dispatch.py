@@ -13,8 +13,9 @@ from services.gateway.platform.audit.records import Audited, Facts, Origin, aske
 from services.gateway.platform.auth.authentication import Authenticator, Presented
 from services.gateway.platform.auth.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.call import NOBODY, Call, Caller, Doors, check_permission
-from services.gateway.platform.deferring import StillWorking
+from services.gateway.platform.call import NOBODY, Call, Caller, check_permission
+from services.gateway.platform.commands.deferring import StillWorking
+from services.gateway.platform.dependencies import Doors
 from services.gateway.platform.events.streams import QUIET_S, OpenStreams, with_silences
 from services.gateway.platform.limits.allowances import Allowances
 from services.gateway.platform.limits.concurrency import ConcurrencyLimits

@@ -12,6 +12,8 @@ from typing import Generic, Literal, TypeVar
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands.outcomes import Outcome
+from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.limits.concurrency import Occupied
 from services.gateway.platform.schema import Request, Resource
 
@@ -38,15 +40,6 @@ class Idempotency(StrEnum):
     """The second finds it done."""
     KEY = "key"
     """The second has the first's answer when both carry the same `Idempotency-Key`."""
-
-
-class RateClass(StrEnum):
-    """Which bucket of the caller's tenant an operation draws from."""
-
-    READ = "read"
-    WRITE = "write"
-    STREAM = "stream"
-    JOIN = "join"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +83,8 @@ class Operation(Generic[Req, Res]):
     """Set for what is on its way out: answers and documents say so."""
     secret: bool = False
     """Whether the answer holds a secret that is shown once."""
-    long: bool = False
-    """Whether it orders what may take longer than a request waits: REST then answers 202 with the operation."""
+    outcome: Outcome | None = None
+    """How it is seen to have worked, where it orders what may take longer than a request waits."""
     waits: bool = False
     """Whether its handler asks another service, and so may wait for one that is slow, without being answered with 202."""
     is_probe: bool = False
@@ -126,6 +119,11 @@ class Operation(Generic[Req, Res]):
         if self.audited is not None:
             return self.audited
         return Audited.NEVER if self.idempotent is Idempotency.SAFE else Audited.CHANGE
+
+    @cached_property
+    def long(self) -> bool:
+        """True where it orders what may take longer than a request waits: REST then answers 202 with the operation."""
+        return self.outcome is not None
 
     @cached_property
     def has_effect(self) -> bool:

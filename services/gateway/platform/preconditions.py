@@ -3,7 +3,6 @@
 from typing import TypedDict
 
 from muster.errors import Conflict
-from services.gateway.experiments.schema import ExperimentDetail
 from services.gateway.platform.call import Call
 from services.gateway.platform.etags import names_tag, tag_of
 from services.gateway.platform.schema import Resource
@@ -20,16 +19,9 @@ class Guard(TypedDict, total=False):
 
 
 def tag_of_resource(resource: Resource, body: bytes | None = None) -> str:
-    """Return the tag of a resource, the same over both protocols; `body` is its JSON where that is known.
-
-    What the registry and the bus say of an experiment at the moment is not what a change is made for, so the tag leaves it out.
-    """
-    if isinstance(resource, ExperimentDetail) and (
-        resource.waiting or (resource.best and resource.best.checkpoint)
-    ):
-        best = resource.best.model_copy(update={"checkpoint": None}) if resource.best else None
-        body = resource.model_copy(update={"best": best, "waiting": None}).to_json()
-    return tag_of(resource.to_json() if body is None else body)
+    """Return the tag of a resource, the same over both protocols; `body` is its JSON where that is known."""
+    tagged = resource.tagged()
+    return tag_of(tagged.to_json() if body is None or tagged is not resource else body)
 
 
 def check_unchanged(call: Call, shown: Resource) -> None:

@@ -46,6 +46,10 @@ class Resource(BaseModel):
         """As it is shown; equal things have equal bytes."""
         return self.__pydantic_serializer__.to_json(self)
 
+    def tagged(self) -> Self:
+        """The resource as its entity tag is made of: without what is only true at the moment, and so not what a change is made for."""
+        return self
+
 
 class PageRequest(Request):
     """One page of a list; the cursor is the `next_cursor` of the page before."""
@@ -72,6 +76,11 @@ class ListRequest(PageRequest):
         default="",
         description="Up to four fields separated by commas, the greatest first behind `-`. What an item has not comes last.",
     )
+
+
+def is_none(value: object) -> bool:
+    """What is left out of an answer: a curve has thousands of points."""
+    return value is None
 
 
 def describe_field(model: type[BaseModel], name: str) -> str:

@@ -8,7 +8,7 @@ from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import experiment
+from services.gateway.experiments.tables import experiment
 from services.gateway.policies.core import Policy
 from services.gateway.policies.tables import policy, template
 from shared.expressions.fields import Wanted

@@ -8,12 +8,14 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from services.gateway.deletions.runner import Deletions
-from services.gateway.models import store as models
-from services.gateway.platform.events import store as events
-from services.gateway.platform.events.feed import Feed
+from services.gateway.platform.commands import store as command_store
+from services.gateway.platform.events.publishing import Publisher, later
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.events.telling import later, tell
-from services.gateway.projections import registry, store as projections
+from services.gateway.projections import (
+    experiments as experiment_projections,
+    instances as instance_projections,
+    models as model_projections,
+)
 from services.gateway.projections.versions import Versioned
 from services.gateway.webhooks.core import name_of
 from shared.bus import Delivery, Unit
@@ -43,8 +45,7 @@ Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 class Projections:
     """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
 
-    feed: Feed
-    wake_sender: Callable[[], None]
+    publisher: Publisher
     deletions: Deletions
     _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
     """What goes into the feed at the end of each unit of work."""
@@ -54,7 +55,7 @@ class Projections:
     ) -> None:
         """The state, progress and best of experiments."""
         _, told = self._begin(unit)
-        for applied in await projections.apply_experiments(unit.connection, _messages(batch)):
+        for applied in await experiment_projections.apply_experiments(unit.connection, _messages(batch)):
             message = applied.message
             name = name_of("experiment", "changed", applied.before, message.state)
             told.append(
@@ -68,7 +69,7 @@ class Projections:
     ) -> None:
         """The state and values of trials."""
         tenant, told = self._begin(unit)
-        for applied in await projections.apply_trials(unit.connection, tenant, _messages(batch)):
+        for applied in await experiment_projections.apply_trials(unit.connection, tenant, _messages(batch)):
             message = applied.message
             name = name_of("trial", "changed", applied.before, message.state)
             told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
@@ -77,7 +78,9 @@ class Projections:
         """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
         tenant, told = self._begin(unit)
         state = "ended" if change == "ended" else "granted"
-        for applied in await projections.apply_runs(unit.connection, tenant, _messages(batch), state):
+        for applied in await experiment_projections.apply_runs(
+            unit.connection, tenant, _messages(batch), state
+        ):
             message = applied.message
             told.append(
                 _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
@@ -94,9 +97,11 @@ class Projections:
         """Models by name."""
         tenant, told = self._begin(unit)
         for message in _messages(batch):
-            if (applied := await models.apply_model(unit.connection, tenant, message)) is None:
+            if (applied := await model_projections.apply_model(unit.connection, tenant, message)) is None:
                 continue
-            now = models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)
+            now = model_projections.standing_of(
+                model_projections.KEPT, is_deleted=message.deleted_at is not None
+            )
             name = name_of("model", "changed", applied.before, now)
             told.append(_event("model", "changed", message.model_id, None, message, name))
 
@@ -104,9 +109,9 @@ class Projections:
         """Model versions by number."""
         tenant, told = self._begin(unit)
         for message in _messages(batch):
-            if (applied := await models.apply_version(unit.connection, tenant, message)) is None:
+            if (applied := await model_projections.apply_version(unit.connection, tenant, message)) is None:
                 continue
-            now = models.standing_of(message.stage, is_deleted=message.deleted_at is not None)
+            now = model_projections.standing_of(message.stage, is_deleted=message.deleted_at is not None)
             name, of = name_of("version", "changed", applied.before, now), message.lineage.experiment_id
             told.append(_event("version", "changed", message.version_id, of, message, name))
 
@@ -115,8 +120,8 @@ class Projections:
         tenant, told = self._begin(unit)
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
-            unit.then(partial(self.feed.answered, tenant, answers))
-        for applied in await projections.apply_ranks(unit.connection, _messages(batch)):
+            unit.then(partial(self.publisher.feed.answered, tenant, answers))
+        for applied in await experiment_projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
             told.append(
                 _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
@@ -128,10 +133,10 @@ class Projections:
         """Why a command was not carried out, for whoever waits for it."""
         tenant = _tenant(unit)
         for message in _messages(batch):
-            await events.save_refusal(unit.connection, tenant, unit.now, message)
+            await command_store.save_refusal(unit.connection, tenant, unit.now, message)
             await self.deletions.refuse(unit, message)
         refused = {message.operation_id for message in _messages(batch)}
-        unit.then(partial(self.feed.changed, tenant, 0, refused))
+        unit.then(partial(self.publisher.feed.changed, tenant, 0, refused))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
@@ -143,7 +148,7 @@ class Projections:
         """Machines, which belong to no tenant: the site's feed tells of them."""
         told = self._gather(unit)
         for message in _messages(batch):
-            if await registry.apply_instance(unit.connection, message):
+            if await instance_projections.apply_instance(unit.connection, message):
                 told.append(_event("instance", "changed", message.instance_id, None, message, None))
 
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
@@ -168,14 +173,12 @@ class Projections:
         return self._told[unit]
 
     async def _tell(self, unit: Unit) -> None:
-        await tell(unit, _tenant(unit), self._told[unit], self.feed, self.wake_sender)
+        await self.publisher.publish(unit, _tenant(unit), self._told[unit])
 
 
-def handlers_of(
-    feed: Feed, wake_sender: Callable[[], None], deletions: Deletions
-) -> Mapping[type[Event] | type[Command], Handler]:
+def handlers_of(publisher: Publisher, deletions: Deletions) -> Mapping[type[Event] | type[Command], Handler]:
     """Which method takes which event."""
-    on = Projections(feed, wake_sender, deletions)
+    on = Projections(publisher, deletions)
     return {
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,

@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.errors import Conflict
-from services.gateway.platform.auth import token_store as access
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.limits import quotas as store
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
-from services.gateway.pools.operations.limits import named_tenant, unused_workspace
+from services.gateway.quotas import store
 from services.gateway.quotas.schema import (
     SetTenantQuotaRequest,
     SetWorkspaceQuotaRequest,
     WorkQuota,
     WorkQuotas,
 )
+from services.gateway.tenants.find import named_tenant
 from shared.bus import Unit
 from shared.ids import TenantId, derived_id
 from shared.messages.limits import WorkspaceStorageLimitChanged
@@ -69,22 +69,6 @@ async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> 
         call.note(after=quota, entity=f"quota/{request.workspace}")
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     return quota.model_copy(update={"warnings": warnings})
-
-
-async def check_open(unit: Unit, most: Mapping[str, int]) -> None:
-    """Raises Conflict where one more experiment would be too many. The tenant's counter is held: nobody adds one meanwhile.
-
-    Args:
-        most: of open ones, by workspace; the tenant's own as "".
-    """
-    for place, limit in most.items():
-        count = await store.count_open(unit.connection, place or None)
-        if count >= limit:
-            raise Conflict(
-                "too_many_experiments",
-                f"{Place(place or None)} has {count} experiments that are not over, and may have {limit}",
-                hint="wait until one has ended, or end one: `muster experiment list --state active --state paused`",
-            )
 
 
 async def _list_of_site(call: Call) -> WorkQuotas:

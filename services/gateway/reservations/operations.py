@@ -4,19 +4,19 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.health.operations import waiting_for_bus
-from services.gateway.platform.auth import token_store as access
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.deferring import waiting_for_bus
+from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.sending import wait_for
+from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
-from services.gateway.platform.paging import choose_page, read_wanted
-from services.gateway.pools.operations.limits import named_tenant, unused_workspace
-from services.gateway.pools.operations.pools import view_of
+from services.gateway.platform.references import parse_uuid
+from services.gateway.pools.find import view_of
 from services.gateway.reservations.schema import (
     CreateReservationRequest,
     ListReservationsRequest,
@@ -24,6 +24,7 @@ from services.gateway.reservations.schema import (
     ReservationPage,
     ReservationRequest,
 )
+from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId, derived_id, new_id
 from shared.messages.base import Command
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
@@ -117,7 +118,7 @@ async def _find(call: Call, name: UUID) -> ReservationView | None:
 async def _load(call: Call) -> tuple[ReservationView, ...]:
     """Those that the caller may see."""
     tenant = SITE if call.caller.keeps_site else call.tenant
-    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.timeouts.query_s)).items
     seen = call.caller.grants
     return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Place(one.workspace)))
 

@@ -1,19 +1,19 @@
 """For how long metrics and logs are kept: the registry's to keep to, ours to check who says so."""
 
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Empty
-from services.gateway.pools.operations.limits import unused_workspace
 from services.gateway.retention.schema import RetentionRule, RetentionRules, SetRetentionRequest
 from shared.messages import retention as messages
 
 
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
     """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
-    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     return RetentionRules(
         items=[

@@ -5,18 +5,19 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.people.operations import group_in, user_in
-from services.gateway.platform.auth import role_store as store
+from services.gateway.people.find import group_in, user_in
+from services.gateway.platform.auth.founding import binding_values
 from services.gateway.platform.auth.grants import TENANT, Binding, Place, add_up
 from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
+from services.gateway.platform.auth.store import roles as store
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, Empty
 from services.gateway.roles.schema import (
     CreateRoleRequest,
@@ -30,7 +31,6 @@ from services.gateway.roles.schema import (
     RolePage,
     RoleRequest,
 )
-from services.gateway.tenants.founding import binding_values
 from shared.ids import derived_id
 
 DESCRIPTIONS = {

@@ -44,7 +44,7 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
             if page.events or page.is_over or left <= 0:
                 return _render_page(page)
             after = page.scanned
-            await waiter.wait(min(left, call.doors.follow_poll_s))
+            await waiter.wait(min(left, call.doors.timeouts.poll_s))
 
 
 async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
@@ -73,7 +73,7 @@ async def _find(call: Call, reference: str) -> Any:
 
 async def _ask(call: Call, row: Any, question: Query[Any]) -> Any:
     try:
-        return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     except NotFound:
         if row.version:
             raise

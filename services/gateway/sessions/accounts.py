@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from services.gateway.people import store as people
 from services.gateway.people.schema import UserKind
-from services.gateway.platform.auth import role_store as roles, session_store as store
-from services.gateway.platform.auth.file import ProviderSection
+from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.store import accounts as people, roles, sessions as store
 from services.gateway.platform.call import Call
 from services.gateway.sessions.claims import display_name, groups_of, names_for, verified_email
-from services.gateway.tenants import founding
 from shared.bus import Unit
 from shared.ids import derived_id, new_id
 from shared.jwts import Claims

@@ -7,16 +7,16 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
-from services.gateway.people import store as people
-from services.gateway.platform.auth import role_store as roles, token_store as access
+from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import ADMIN, Permission
+from services.gateway.platform.auth.store import accounts as people, roles, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, SAFE
-from services.gateway.platform.paging import next_cursor, read_wanted
 from services.gateway.roles.schema import (
     CreatedTenant,
     CreateTenantRequest,
@@ -25,7 +25,6 @@ from services.gateway.roles.schema import (
     Tenant,
     TenantPage,
 )
-from services.gateway.tenants import founding
 from shared.ids import TenantId, new_id
 
 

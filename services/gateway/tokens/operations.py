@@ -1,42 +1,35 @@
-"""Callers, their tokens, and the joining of workers."""
+"""Callers and their tokens."""
 
 import secrets
 from datetime import timedelta
 from typing import Any
 
-from muster.errors import NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.people.operations import OF_A_USER
-from services.gateway.platform.auth import token_store as store
+from muster.errors import NotFound
 from services.gateway.platform.auth.grants import Binding, add_up, nearest_role
 from services.gateway.platform.auth.handing_out import check_covered
-from services.gateway.platform.auth.permissions import ROLES, Access, Permission
+from services.gateway.platform.auth.permissions import ROLES, Permission
+from services.gateway.platform.auth.store import tokens as store
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, claim_apart, remember
-from services.gateway.platform.operation import Operation, RateClass
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
+from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, NATURAL, SAFE
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Empty
 from services.gateway.tokens.schema import (
+    OF_A_USER,
     CreatedToken,
     CreateTokenRequest,
-    Health,
     HeldRole,
-    IssueJoinTokenRequest,
-    JoinToken,
-    JoinWorkerRequest,
     ListTokensRequest,
     Me,
     Role,
     Token,
     TokenPage,
     TokenRequest,
-    WorkerCredentials,
 )
-from shared.ids import SITE, PoolName, WorkerId, new_id
-from shared.messages.machine_pools import IdentifyMachine
-from shared.messages.workers import IssueJoin, Join
+from shared.ids import new_id
 
 
 async def get_me(call: Call, request: Empty) -> Me:
@@ -107,69 +100,6 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
     raise NotFound("the token")
 
 
-async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
-    """Makes a one-time token with which one machine can join a pool."""
-    earlier = await claim_apart(call, request, new_id(call.doors.clock))
-    if earlier is not None and earlier.response is not None:
-        return JoinToken.model_validate(earlier.response)
-    question = IssueJoin(
-        pool=PoolName(request.pool),
-        worker=WorkerId(request.worker) if request.worker else None,
-        life_s=float(request.ttl_s),
-    )
-    issued = await call.ask_for_change(question)
-    answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
-    async with call.transaction() as unit:
-        # Of two that were issued at once only the first is told to anybody.
-        return await remember(call, unit.connection, answer)
-
-
-async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
-    """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own."""
-    question = Join(
-        token=call.join_token or await _token_of(call, request),
-        worker=WorkerId(request.worker),
-        user_key=request.user_key,
-        pool=PoolName(request.pool),
-        address=request.address,
-        version=request.version,
-        trouble=request.trouble,
-    )
-    try:
-        found = await call.ask_for_change(question)
-    except Rejected as error:
-        if error.code == "bad_join_token":
-            raise Rejected(
-                "unauthenticated", error.message, hint="take a new one: POST /v1/join-tokens"
-            ) from error
-        raise
-    return WorkerCredentials(
-        worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
-    )
-
-
-async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
-    """The token of a rented machine, by what its provider says of it: the provisioner knows its machines."""
-    if request.identity_document is None:
-        raise Rejected(
-            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
-        )
-    question = IdentifyMachine(
-        worker=WorkerId(request.worker),
-        document=request.identity_document,
-        signature=request.identity_signature or "",
-    )
-    try:
-        return (await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)).token
-    except Rejected as error:
-        raise Rejected("unauthenticated", error.message, hint=error.hint) from error
-
-
-async def get_health(call: Call, request: Empty) -> Health:
-    """Says that the gateway answers."""
-    return Health(status="ok", version=call.doors.version)
-
-
 def _render_token(row: Any) -> Token:
     told = {} if row.account is None else {"role": OF_A_USER, "scope": row.scope or []}
     return Token.model_validate({**row._mapping, "scope": [], **told})
@@ -181,8 +111,5 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("CreateToken", "POST", "/v1/tokens", CreateTokenRequest, CreatedToken, Permission.TOKEN_MANAGE, KEY, create_token, status=201, secret=True),
     Operation("ListTokens", "GET", "/v1/tokens", ListTokensRequest, TokenPage, Permission.TOKEN_MANAGE, SAFE, list_tokens),
     Operation("RevokeToken", "DELETE", "/v1/tokens/{token}", TokenRequest, Token, Permission.TOKEN_MANAGE, NATURAL, revoke_token),
-    Operation("IssueJoinToken", "POST", "/v1/join-tokens", IssueJoinTokenRequest, JoinToken, Permission.WORKER_JOIN, KEY, issue_join_token, status=201, secret=True, waits=True),
-    Operation("JoinWorker", "POST", "/v1/workers/join", JoinWorkerRequest, WorkerCredentials, Access.JOIN_TOKEN, NATURAL, join_worker, rate=RateClass.JOIN, secret=True, waits=True),
-    Operation("GetHealth", "GET", "/v1/health", Empty, Health, Access.PUBLIC, SAFE, get_health, is_probe=True),
 )
 # fmt: on

@@ -1,11 +1,11 @@
 """The table of an experiment's trials: the registry's to answer, ours to check whose it is."""
 
-from services.gateway.experiments.declared import declared_columns
-from services.gateway.experiments.find import Row, find_experiment
+from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
-from services.gateway.platform.paging import make_cursor, read_cursor
+from services.gateway.trial_tables.declared import declared_by
 from services.gateway.trial_tables.schema import (
     TableColumns,
     TableColumnsRequest,
@@ -14,7 +14,7 @@ from services.gateway.trial_tables.schema import (
     TrialTableRequest,
 )
 from shared.ids import ExperimentId
-from shared.messages.tables import DeclaredColumns, GetColumns, GetTable
+from shared.messages.tables import GetColumns, GetTable
 
 
 async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:
@@ -30,7 +30,7 @@ async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable
         limit=request.limit,
         declared=declared_by(experiment),
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     items = [
         TableRow(
             trial=row.trial_id,
@@ -54,14 +54,9 @@ async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableC
         first=int(str(position[0])) if position else 0,
         declared=declared_by(experiment),
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return TableColumns(columns=list(found.columns), next_cursor=cursor)
-
-
-def declared_by(experiment: Row) -> DeclaredColumns:
-    """What the config of a stored experiment declares of its table."""
-    return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)
 
 
 # fmt: off

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.metrics.schema import NotFinite, is_none
+from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import (
     JsonObject,
     ListRequest,
@@ -15,6 +15,7 @@ from services.gateway.platform.schema import (
     Reference,
     Request,
     Resource,
+    is_none,
 )
 from shared.expressions.fields import Listing
 

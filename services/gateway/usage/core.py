@@ -2,13 +2,24 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import cast
 from uuid import UUID
 
-from services.gateway.usage.schema import UsageKey
 from shared.messages.usage import UsageKey as ToldKey, Used
 
 SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
+
+
+class UsageKey(StrEnum):
+    """What usage is added up by."""
+
+    DAY = "day"
+    TENANT = "tenant"
+    WORKSPACE = "workspace"
+    USER = "user"
+    EXPERIMENT = "experiment"
+    POOL = "pool"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,23 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.experiments import store
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, SAFE
-from services.gateway.usage.core import SUMS, Part, by_label, keys_of
-from services.gateway.usage.schema import Usage, UsageKey, UsageRequest, UsageRow
-from shared.ids import SITE, TenantId
+from services.gateway.usage.core import SUMS, Part, UsageKey, by_label, keys_of
+from services.gateway.usage.find import load_used, named
+from services.gateway.usage.schema import Usage, UsageRequest, UsageRow
 from shared.messages.usage import GetUsage, Used
 
 _PERIOD = timedelta(days=30)
-_MOST_ROWS = 50_000
-DELETED = "(deleted tenants)"
 _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL, UsageKey.DAY})
 
 
@@ -50,41 +47,6 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
     else:
         items = await named(call, [Part(one) for one in seen])
     return Usage(since=since, until=until, by=by, by_label=request.by_label, items=items, **_sums(items))
-
-
-async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
-    """All pages of what the caller's tenant has used, or of the site. Raises Rejected (`too_many_rows`)."""
-    tenant = SITE if is_site else call.tenant
-    used: list[Used] = []
-    while True:
-        page = await call.doors.bus.ask(question, tenant, call.doors.query_timeout_s)
-        used += page.rows
-        if page.next is None:
-            return used
-        if len(used) >= _MOST_ROWS:
-            raise Rejected(
-                "too_many_rows",
-                f"there are more than {_MOST_ROWS} rows",
-                "by",
-                "take a shorter period, or add up by fewer keys",
-            )
-        question = question.model_copy(update={"after": page.next})
-
-
-async def named(call: Call, parts: Sequence[Part]) -> list[UsageRow]:
-    """With names in the place of ids."""
-    used = [part.used for part in parts]
-    tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
-    numbered: Mapping[UUID, tuple[int, str]] = {}
-    foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
-    if foreign:
-        async with call.doors.database.system() as connection:
-            tenants |= await access.load_tenant_names(connection, foreign)
-    experiments = {one.experiment for one in used if one.experiment}
-    if experiments:
-        async with call.read() as connection:
-            numbered = await store.load_names(connection, experiments)
-    return [_row(part, tenants, numbered) for part in parts]
 
 
 def usage_csv(usage: Usage) -> str:
@@ -151,24 +113,6 @@ async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
     experiments = {one.experiment for one in used if one.experiment}
     async with call.read() as connection:
         return await store.load_labels(connection, experiments)
-
-
-def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:
-    used = part.used
-    number, name = numbered.get(used.experiment, (None, None)) if used.experiment else (None, None)
-    return UsageRow(
-        day=used.day.isoformat() if used.day else None,
-        tenant=tenants.get(used.tenant, str(used.tenant)) if used.tenant else None,
-        workspace=used.workspace,
-        user=used.user,
-        experiment=number,
-        experiment_name=name,
-        pool=used.pool,
-        label=part.label,
-        slot_seconds=round(used.slot_seconds, 3),
-        cost=round(used.cost, 6),
-        unpriced_slot_seconds=round(used.unpriced_slot_seconds, 3),
-    )
 
 
 # fmt: off

@@ -1,23 +1,12 @@
 """Usage as users and operators see it: who held how many slots for how long."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from services.gateway.platform.schema import Request, Resource
-
-
-class UsageKey(StrEnum):
-    """What usage is added up by."""
-
-    DAY = "day"
-    TENANT = "tenant"
-    WORKSPACE = "workspace"
-    USER = "user"
-    EXPERIMENT = "experiment"
-    POOL = "pool"
+from services.gateway.usage.core import UsageKey
 
 
 class UsageRow(Resource):

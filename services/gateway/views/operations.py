@@ -3,7 +3,7 @@
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.deferring import orderer_of
+from services.gateway.platform.commands.deferring import orderer_of
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, SAFE
 from services.gateway.platform.schema import Done, Empty

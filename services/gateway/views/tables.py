@@ -1,4 +1,4 @@
-"""What people keep for themselves of what they look at. Neighbour: `views`, which reads and writes it."""
+"""What people keep for themselves of what they look at."""
 
 from sqlalchemy import Column, DateTime, Table, Text, Uuid
 

@@ -9,8 +9,8 @@ from typing import Self
 import aiohttp
 from yarl import URL
 
-from services.gateway.platform.addresses import Address, Network, is_named, is_outside, parse_address
-from services.gateway.platform.outbound import INSIDE, Outward
+from services.gateway.platform.outbound.addresses import Address, Network, is_named, is_outside, parse_address
+from services.gateway.platform.outbound.client import INSIDE, Outward
 from services.gateway.webhooks.core import Attempt
 from shared.errors import Rejected
 

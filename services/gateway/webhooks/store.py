@@ -1,16 +1,17 @@
-"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `deliveries`, what becomes of that."""
+"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `delivery_store`, what becomes of that."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.experiments.tables import experiment
+from services.gateway.models.tables import model
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.tables import experiment, model
 from services.gateway.webhooks.core import Happening, Intent, Listener, Scene, plan_intents
 from services.gateway.webhooks.tables import delivery, webhook
 from shared.expressions.fields import Wanted
@@ -79,6 +80,11 @@ async def delete_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
     """With all that was to be sent to it."""
     await connection.execute(delete(delivery).where(delivery.c.webhook == webhook_id))
     await connection.execute(delete(webhook).where(webhook.c.id == webhook_id))
+
+
+def has_webhooks(tenant: UUID) -> ColumnElement[bool]:
+    """Whether the tenant has webhooks that are sent to, as a condition."""
+    return exists().where(webhook.c.tenant == tenant, webhook.c.enabled)
 
 
 async def intend(

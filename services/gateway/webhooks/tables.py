@@ -25,7 +25,7 @@ webhook = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""Address and secrets are sealed (`core/sealing.py`); `origin` is what of the address is shown."""
+"""Address and secrets are sealed (`platform/sealing.py`); `origin` is what of the address is shown."""
 
 delivery = Table(
     "delivery",

@@ -14,6 +14,7 @@ from services.gateway.experiments.schema import Experiment, ListExperimentsReque
 from services.gateway.long_operations import schema as operations
 from services.gateway.model_versions import schema as versions
 from services.gateway.people import schema as people
+from services.gateway.platform.commands import schema
 from services.gateway.policies import schema as policies
 from services.gateway.pools import schema as pools
 from services.gateway.reservations import schema as reservations
@@ -241,7 +242,7 @@ async def test_access_bookings_limits_and_attempts_are_chosen_as_they_are_shown(
             ("state = ended and charged = true", ""), ("exit_code = 1 and outcome = failed", "-number"), ("ended_at is absent", ""),
             ("pool != gpu", "-granted_at"), ("", "-exit_code,number"),
         ), "number"),
-        (operations.LongOperation, operations.ListOperationsRequest, "/v1/operations", "", (
+        (schema.LongOperation, operations.ListOperationsRequest, "/v1/operations", "", (
             ("operation = PauseExperiment", "created_at"), ("operation != PauseExperiment", ""), ("", "operation"),
             ("state = running", "created_at"), ("state != running", ""),
         ), "id"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.platform.outbound import INSIDE
+from services.gateway.platform.outbound.client import INSIDE
 from services.gateway.webhooks.core import Attempt
 from services.gateway.webhooks.posting import Poster
 from tests.integration.gateway.receiving import receiving

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from services.gateway.platform.auth.file import ProviderSection
-from services.gateway.platform.auth.providers import Providers
-from services.gateway.platform.outbound import INSIDE
+from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.outbound.client import INSIDE
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK

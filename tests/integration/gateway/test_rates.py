@@ -8,10 +8,9 @@ import pytest
 from redis.asyncio import BlockingConnectionPool, Redis
 
 from deploy.embedded.servers import RedisServer
-from services.gateway.platform.limits.buckets import Rate
+from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.limits.rate_limits import RateLimiter, rate_limit_status
-from services.gateway.platform.operation import RateClass
 from shared.clock import SystemClock
 from shared.ids import TenantId
 

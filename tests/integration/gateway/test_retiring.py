@@ -13,12 +13,12 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from muster.errors import Rejected
+from services.gateway.health.schema import Health
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.call import NOBODY, Caller
 from services.gateway.platform.dispatch import Front
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
 from services.gateway.platform.schema import Empty
-from services.gateway.tokens.schema import Health
 from services.gateway.transports.grpc.server import Rpc
 from services.gateway.transports.rest.app import Rest, RestSettings
 from shared.clock import SystemClock

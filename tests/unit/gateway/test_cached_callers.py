@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from services.gateway.platform.auth.authentication import Authenticator, Presented
-from services.gateway.platform.auth.providers import Providers
 from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.call import NOBODY, Caller
 from shared.db import Database
 

@@ -32,11 +32,7 @@ def test_every_kind_of_entity_that_owners_announce_is_told_or_it_is_said_why_not
     announced = {one.TYPE: one.ENTITY for one in ALL if issubclass(one, Event)}
     assert len(announced) > 20
     nobody = Mock()
-    told = {
-        kind.TYPE
-        for kind in handlers_of(nobody, nobody, nobody)
-        if announced.get(kind.TYPE) in set(EventKind)
-    }
+    told = {kind.TYPE for kind in handlers_of(nobody, nobody) if announced.get(kind.TYPE) in set(EventKind)}
     of_tenants = {name for name, entity in announced.items() if entity not in OF_THE_SITE}
     assert of_tenants - told == set(TOLD_OTHERWISE)
     assert set(EventKind) - THE_GATEWAYS <= set(announced.values()), (
@@ -51,5 +47,5 @@ def test_who_names_no_kind_is_told_of_those_with_which_the_version_began() -> No
 
 def test_machines_and_their_pools_are_told_to_the_site() -> None:
     nobody = Mock()
-    taken = {kind.ENTITY for kind in handlers_of(nobody, nobody, nobody) if issubclass(kind, Event)}
+    taken = {kind.ENTITY for kind in handlers_of(nobody, nobody) if issubclass(kind, Event)}
     assert set(map(str, MachineEventKind)) == taken & OF_THE_SITE

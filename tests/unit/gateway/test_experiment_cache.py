@@ -1,6 +1,7 @@
 """An experiment that many poll is read once, until a change of its tenant is told, a second has passed, or another caller's rights differ."""
 
 import asyncio
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
@@ -10,8 +11,9 @@ import pytest
 from muster.errors import NotFound
 from services.gateway.experiments.operations import read as experiments
 from services.gateway.experiments.schema import ExperimentDetail, ExperimentRequest
+from services.gateway.platform.call import Call
 from services.gateway.platform.events.feed import Feed, View
-from services.gateway.service import experiment_cache
+from services.gateway.service import resource_cache
 from shared.clock import SystemClock
 from shared.ids import TenantId
 from shared.messages.base import Hint
@@ -38,7 +40,7 @@ class Gateway:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.clock, self.feed = StoppedClock(), Feed(cast(Any, Bus()))
-        self.doors = SimpleNamespace(feed=self.feed, experiments=experiment_cache(self.clock))
+        self.doors = SimpleNamespace(feed=self.feed, cache=resource_cache(self.clock))
         self.reads = 0
         self.gate = asyncio.Event()
         self.gate.set()
@@ -56,7 +58,8 @@ class Gateway:
     async def get(self, reference: str = "31", within: frozenset[tuple[str, str]] = frozenset()) -> int:
         """The version of the experiment that is shown."""
         view: View = (TENANT, within)
-        call = SimpleNamespace(view=view, tenant=TENANT, doors=self.doors)
+        call = SimpleNamespace(operation="GetExperiment", view=view, tenant=TENANT, doors=self.doors)
+        call.cached = partial(Call.cached, cast(Any, call))
         request = ExperimentRequest(experiment=reference)
         return (await experiments.get_experiment(cast(Any, call), request)).version
 

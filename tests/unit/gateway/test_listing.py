@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql
 
 from services.gateway.audit_log.schema import ListAuditRequest
 from services.gateway.checkpoints.schema import ListExperimentCheckpointsRequest, ListTrialCheckpointsRequest
+from services.gateway.cluster import store as cluster_store
 from services.gateway.cluster.schema import (
     ListInstancesRequest,
     ListQueueRequest,
@@ -24,24 +25,24 @@ from services.gateway.long_operations.schema import ListOperationsRequest
 from services.gateway.model_versions.schema import ListModelVersionsRequest
 from services.gateway.models import store as models
 from services.gateway.models.schema import ListModelsRequest
-from services.gateway.people import store as people
 from services.gateway.people.schema import ListGroupsRequest, ListUsersRequest
 from services.gateway.platform.audit import store as audit
-from services.gateway.platform.auth import (
-    role_store as roles,
-    session_store as sign_in,
-    token_store as access,
+from services.gateway.platform.auth.store import (
+    accounts as people,
+    roles,
+    sessions as sign_in,
+    tokens as access,
 )
 from services.gateway.platform.schema import ListRequest, Resource, describe_field
 from services.gateway.policies import store as policies
 from services.gateway.policies.schema import ListTemplatesRequest
 from services.gateway.pools.schema import ListLimitsRequest, ListPoolsRequest
-from services.gateway.projections import registry
 from services.gateway.reservations.schema import ListReservationsRequest
 from services.gateway.roles.schema import ListRoleBindingsRequest, ListTenantsRequest
 from services.gateway.sessions.schema import ListSessionsRequest, ListUserSessionsRequest
 from services.gateway.table import OPERATIONS
 from services.gateway.tokens.schema import ListTokensRequest
+from services.gateway.trials import store as trial_store
 from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListWebhooksRequest
@@ -56,7 +57,7 @@ EXPERIMENTS = ListExperimentsRequest.listing
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 IN_SQL: dict[type[ListRequest], Cells] = {
     ListExperimentsRequest: experiments.EXPERIMENTS,
-    ListTrialsRequest: experiments.TRIALS,
+    ListTrialsRequest: trial_store.TRIALS,
     ListModelsRequest: models.MODELS,
     ListTokensRequest: access.TOKENS,
     ListUsersRequest: people.ACCOUNTS,
@@ -64,9 +65,9 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListModelVersionsRequest: models.VERSIONS,
     ListWebhooksRequest: webhooks.WEBHOOKS,
     ListWebhookDeliveriesRequest: deliveries.DELIVERIES,
-    ListInstancesRequest: registry.INSTANCES,
+    ListInstancesRequest: cluster_store.INSTANCES,
     ListAuditRequest: audit.RECORDS,
-    ListRunsRequest: experiments.RUNS,
+    ListRunsRequest: trial_store.RUNS,
     ListTemplatesRequest: policies.TEMPLATES,
     ListSessionsRequest: sign_in.sessions_seen_by(None),
     ListUserSessionsRequest: sign_in.sessions_seen_by(None),

@@ -9,7 +9,8 @@ import pytest
 from muster.cli.trials.render import measured, series_rows
 from muster.client.models import Checkpoint, TrialMetrics
 from muster.client.values import value_of
-from services.gateway.trials.render import render_checkpoint, render_series
+from services.gateway.checkpoints.render import render_checkpoint
+from services.gateway.metrics.render import render_series
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import CheckpointView
 from shared.messages.metrics import Point, Series, SeriesPage

@@ -14,7 +14,6 @@ from pydantic import BaseModel, JsonValue
 
 from muster.client.http.transport import CHANGES_NOTHING
 from services.gateway.experiments import schema as experiments
-from services.gateway.long_operations.operations import OF_THE_SITE, OUTCOMES
 from services.gateway.model_versions import schema as versions
 from services.gateway.platform import schema as base
 from services.gateway.platform.audit.records import Audited
@@ -68,10 +67,6 @@ def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
     on_models = {row.name for row in OPERATIONS if row.path.startswith("/v1/models") and row.verb != "GET"}
     assert not (creating | on_models) - keyed
     assert not {row.name for row in OPERATIONS if row.name.startswith("Create")} - creating
-
-
-def test_what_takes_long_can_be_looked_at() -> None:
-    assert {row.name for row in OPERATIONS if row.long} == {*OUTCOMES, *OF_THE_SITE}
 
 
 def test_what_shows_a_secret_says_so() -> None:

@@ -10,10 +10,9 @@ from uuid import UUID
 import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
-from services.gateway.platform.limits.buckets import Bucket, Rate, take
+from services.gateway.platform.limits.buckets import Bucket, Rate, RateClass, take
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.limits.rate_limits import RateLimiter, rate_limit_status
-from services.gateway.platform.operation import RateClass
 from shared.ids import TenantId
 from shared.telemetry import metrics
 

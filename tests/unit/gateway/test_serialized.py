@@ -3,8 +3,8 @@
 from typing import Any
 
 from services.gateway.experiments.schema import ExperimentDetail
+from services.gateway.health.schema import Health
 from services.gateway.platform.schema import Resource
-from services.gateway.tokens.schema import Health
 from services.gateway.transports.grpc.serialized import Serialized
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.file import load_sign_in
-from services.gateway.platform.auth.passwords import Passwords, check_password
-from services.gateway.sessions import tickets
+from services.gateway.platform.auth.sign_in import tickets
+from services.gateway.platform.auth.sign_in.file import load_sign_in
+from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.sessions.claims import fulfils, groups_of, names_for, verified_email
 from shared import jwts
 from shared.jwts import Expected, NotValid

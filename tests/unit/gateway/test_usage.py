@@ -4,8 +4,7 @@ from uuid import UUID, uuid5
 
 from hypothesis import given, strategies as st
 
-from services.gateway.usage.core import SUMS, by_label
-from services.gateway.usage.schema import UsageKey
+from services.gateway.usage.core import SUMS, UsageKey, by_label
 from shared.ids import ExperimentId
 from shared.messages.usage import Used
 

@@ -56,6 +56,10 @@ class Platform(APIResource):
             ),
         )
 
+    def health(self) -> models.Health:
+        """Says that the gateway answers."""
+        return self._transport.get(models.Health, "/v1/health")
+
     def platform_health(self) -> models.PlatformHealth:
         """Shows whether the platform works; operators of the site also see every check of every service."""
         return self._transport.get(models.PlatformHealth, "/v1/health/platform")
@@ -64,15 +68,11 @@ class Platform(APIResource):
         """Says who the caller is and what the caller may do."""
         return self._transport.get(models.Me, "/v1/me")
 
-    def health(self) -> models.Health:
-        """Says that the gateway answers."""
-        return self._transport.get(models.Health, "/v1/health")
-
 
 class AsyncPlatform(AsyncAPIResource[Platform]):
     """`Platform`, awaited."""
 
     search_logs = listed(Platform.search_logs)
+    health = awaited(Platform.health)
     platform_health = awaited(Platform.platform_health)
     me = awaited(Platform.me)
-    health = awaited(Platform.health)

@@ -1,7 +1,9 @@
 """What people do with checkpoints, and how much their tenant stores: the registry's to carry out, by request (decision 0109)."""
 
 from muster.errors import NotFound
-from services.gateway.checkpoints.operations.read import visible_id
+from services.gateway.checkpoints import store as checkpoint_store
+from services.gateway.checkpoints.find import visible_id
+from services.gateway.checkpoints.render import render_checkpoint_whole
 from services.gateway.checkpoints.schema import (
     Checkpoint,
     CheckpointRequest,
@@ -18,15 +20,13 @@ from services.gateway.checkpoints.schema import (
     WorkspaceStorage,
 )
 from services.gateway.experiments.find import find_experiment
-from services.gateway.experiments.store import load_trial_numbers
 from services.gateway.platform.auth.grants import TENANT, Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Empty
-from services.gateway.pools import limit_store as limits
-from services.gateway.pools.operations.limits import named_tenant
-from services.gateway.trials.render import render_checkpoint_whole
+from services.gateway.tenants.find import named_tenant
+from services.gateway.trials.store import load_trial_numbers
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.checkpoints import (
     CollectCheckpoints,
@@ -75,7 +75,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
-    found = await call.ask_for_change(question, call.doors.plan_timeout_s)
+    found = await call.ask_for_change(question, call.doors.timeouts.plan_s)
     async with call.read() as connection:
         names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
@@ -100,7 +100,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
 
 async def get_storage(call: Call, request: Empty) -> Storage:
     """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs."""
-    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     seen = [
         WorkspaceStorage(**one.model_dump())
@@ -122,8 +122,8 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     async with call.site_transaction() as unit:
-        before = await limits.load_storage_limit(unit.connection, tenant)
-        version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
+        before = await checkpoint_store.load_storage_limit(unit.connection, tenant)
+        version = await checkpoint_store.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
         changed = StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes)
         unit.emit(changed, tenant=tenant)
         limit = StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)

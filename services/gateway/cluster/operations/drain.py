@@ -1,14 +1,15 @@
-"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `cluster`, which shows them.
+"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `read`, which shows them.
 
 Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
 from muster.errors import NotFound
-from services.gateway.cluster.operations.read import load_cluster, load_worker
+from services.gateway.cluster.find import load_cluster, load_worker
 from services.gateway.cluster.render import render_worker
 from services.gateway.cluster.schema import (
     DrainWorkerRequest,
@@ -20,8 +21,9 @@ from services.gateway.cluster.schema import (
     WorkersRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred, unless_silent
+from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.outcomes import SiteOutcome
+from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.schema import Resource
 from shared.ids import SITE, new_id
 from shared.messages.pools import ClusterView
@@ -60,6 +62,22 @@ class Switched(BaseModel):
         now = next((one for one in view.workers if one.worker == self.worker), None)
         is_done = now is not None and (self.slot in now.disabled_slots) != self.undo
         return render_worker(now) if now is not None and is_done else None
+
+
+def _drained(wanted: Any, view: ClusterView) -> WorkerPage | None:
+    return Drained.model_validate(wanted).seen_in(view)
+
+
+def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
+    page = _drained(wanted, view)
+    return _only(page) if page is not None else None
+
+
+def _switched(wanted: Any, view: ClusterView) -> Worker | None:
+    return Switched.model_validate(wanted).seen_in(view)
+
+
+DRAINED, DRAINED_ONE, SWITCHED = SiteOutcome(_drained), SiteOutcome(_drained_one), SiteOutcome(_switched)
 
 
 async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:

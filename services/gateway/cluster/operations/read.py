@@ -1,8 +1,9 @@
-"""Workers, instances and the queue: read. Neighbour: `draining`."""
+"""Workers, instances and the queue: read. Neighbour: `drain`."""
 
 from collections.abc import Sequence
 
-from muster.errors import NotFound
+from services.gateway.cluster import store as cluster_store
+from services.gateway.cluster.find import load_cluster, load_worker
 from services.gateway.cluster.render import render_instance, render_queue_entry, render_worker
 from services.gateway.cluster.schema import (
     InstancePage,
@@ -16,12 +17,9 @@ from services.gateway.cluster.schema import (
 )
 from services.gateway.experiments import store as experiments
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import choose_page, make_cursor, next_cursor, read_wanted
-from services.gateway.projections import registry
+from services.gateway.platform.lists.paging import choose_page, make_cursor, next_cursor, read_wanted
 from shared.ids import PoolName
-from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.queue import GetQueue, QueueEntry
-from shared.messages.workers import WorkerView
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
@@ -42,7 +40,7 @@ async def list_instances(call: Call, request: ListInstancesRequest) -> InstanceP
     """Lists the machines that were rented or started, newest first or as they are sorted."""
     wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
-        found = await registry.load_instances(connection, wanted)
+        found = await cluster_store.load_instances(connection, wanted)
     now = call.doors.clock.now()
     return InstancePage(
         items=[render_instance(row, now) for row in found.rows],
@@ -62,7 +60,7 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
         sort=request.sort,
         starts=request.starts,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return QueuePage(
         items=[render_queue_entry(entry) for entry in await _visible(call, page.entries)],
         next_cursor=make_cursor(call, request, [page.next]) if page.next else None,
@@ -76,17 +74,3 @@ async def _visible(call: Call, entries: Sequence[QueueEntry]) -> Sequence[QueueE
     async with call.read() as connection:
         known = await experiments.load_names(connection, {entry.experiment_id for entry in entries})
     return [entry for entry in entries if entry.experiment_id in known]
-
-
-async def load_worker(call: Call, name: str) -> WorkerView:
-    """Raises NotFound."""
-    view = await load_cluster(call)
-    for worker in view.workers:
-        if worker.worker == name:
-            return worker
-    raise NotFound(f"worker {name}", "`muster worker list` shows those there are")
-
-
-async def load_cluster(call: Call) -> ClusterView:
-    """What the scheduler says of pools and workers now."""
-    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)

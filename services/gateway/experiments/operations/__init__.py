@@ -1,6 +1,5 @@
 """The operations on experiments, one row each."""
 
-from services.gateway.bulk_actions.schema import LabelExperimentsRequest, LabelledExperiments
 from services.gateway.experiments.operations.create import create_experiment, fork_experiment
 from services.gateway.experiments.operations.edit import edit_experiment
 from services.gateway.experiments.operations.label import label_experiments
@@ -20,6 +19,7 @@ from services.gateway.experiments.operations.read import (
     replay_experiment,
 )
 from services.gateway.experiments.operations.running_search import edit_search
+from services.gateway.experiments.outcomes import EDITED, REACHED, SEARCH_EDITED
 from services.gateway.experiments.schema import (
     CreateExperimentRequest,
     EditExperimentRequest,
@@ -30,6 +30,8 @@ from services.gateway.experiments.schema import (
     ExperimentRequest,
     ForkExperimentRequest,
     JournalPage,
+    LabelExperimentsRequest,
+    LabelledExperiments,
     ListExperimentsRequest,
     ListJournalRequest,
     Replay,
@@ -45,15 +47,15 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetExperiment", "GET", "/v1/experiments/{experiment}", ExperimentRequest, ExperimentDetail, READ_EXPERIMENT, SAFE, get_experiment),
     Operation("ListExperimentJournal", "GET", "/v1/experiments/{experiment}/journal", ListJournalRequest, JournalPage, READ_EXPERIMENT, SAFE, list_journal, waits=True),
     Operation("ReplayExperiment", "GET", "/v1/experiments/{experiment}/replay", ExperimentRequest, Replay, READ_EXPERIMENT, SAFE, replay_experiment, waits=True),
-    Operation("PauseExperiment", "POST", "/v1/experiments/{experiment}/pause", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, pause_experiment, long=True),
-    Operation("ResumeExperiment", "POST", "/v1/experiments/{experiment}/resume", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, resume_experiment, long=True),
-    Operation("CancelExperiment", "POST", "/v1/experiments/{experiment}/cancel", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, cancel_experiment, long=True),
-    Operation("KillExperiment", "POST", "/v1/experiments/{experiment}/kill", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, kill_experiment, long=True),
-    Operation("EditExperiment", "PATCH", "/v1/experiments/{experiment}", EditExperimentRequest, ExperimentDetail, WRITE_EXPERIMENT, NATURAL, edit_experiment, long=True, conditional=True),
-    Operation("EditSearch", "PATCH", "/v1/experiments/{experiment}/search", EditSearchRequest, ExperimentDetail, WRITE_EXPERIMENT, NATURAL, edit_search, long=True, conditional=True),
-    Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, finish_experiment, long=True),
-    Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, archive_experiment, long=True),
-    Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, unarchive_experiment, long=True),
+    Operation("PauseExperiment", "POST", "/v1/experiments/{experiment}/pause", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, pause_experiment, outcome=REACHED),
+    Operation("ResumeExperiment", "POST", "/v1/experiments/{experiment}/resume", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, resume_experiment, outcome=REACHED),
+    Operation("CancelExperiment", "POST", "/v1/experiments/{experiment}/cancel", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, cancel_experiment, outcome=REACHED),
+    Operation("KillExperiment", "POST", "/v1/experiments/{experiment}/kill", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, kill_experiment, outcome=REACHED),
+    Operation("EditExperiment", "PATCH", "/v1/experiments/{experiment}", EditExperimentRequest, ExperimentDetail, WRITE_EXPERIMENT, NATURAL, edit_experiment, outcome=EDITED, conditional=True),
+    Operation("EditSearch", "PATCH", "/v1/experiments/{experiment}/search", EditSearchRequest, ExperimentDetail, WRITE_EXPERIMENT, NATURAL, edit_search, outcome=SEARCH_EDITED, conditional=True),
+    Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, finish_experiment, outcome=REACHED),
+    Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, archive_experiment, outcome=REACHED),
+    Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", ExperimentRequest, Experiment, WRITE_EXPERIMENT, NATURAL, unarchive_experiment, outcome=REACHED),
     Operation("LabelExperiments", "POST", "/v1/bulk/experiments/labels", LabelExperimentsRequest, LabelledExperiments, WRITE_EXPERIMENT, NATURAL, label_experiments, waits=True),
 )
 # fmt: on

@@ -11,8 +11,16 @@ import structlog
 from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Conflict, Rejected
-from services.gateway.experiments import submissions as store
-from services.gateway.experiments.checks import (
+from services.gateway.experiments.find import find_experiment
+from services.gateway.experiments.operations.read import with_waiting
+from services.gateway.experiments.render import render_experiment_detail
+from services.gateway.experiments.schema import (
+    CreateExperimentRequest,
+    ExperimentDetail,
+    ForkExperimentRequest,
+)
+from services.gateway.experiments.submission import store
+from services.gateway.experiments.submission.checks import (
     Entrypoint,
     ask_placement,
     ask_searcher,
@@ -21,23 +29,15 @@ from services.gateway.experiments.checks import (
     one_source,
     unless_away,
 )
-from services.gateway.experiments.find import find_experiment
-from services.gateway.experiments.initial_weights import resolve_start, without_start
-from services.gateway.experiments.operations.read import with_waiting
-from services.gateway.experiments.render import render_experiment_detail
-from services.gateway.experiments.schema import (
-    CreateExperimentRequest,
-    ExperimentDetail,
-    ForkExperimentRequest,
-)
-from services.gateway.experiments.shaping import Shaped, shape
+from services.gateway.experiments.submission.initial_weights import resolve_start, without_start
+from services.gateway.experiments.submission.shaping import Shaped, shape
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
+from services.gateway.platform.commands.idempotency import Claimed, claim, claimed_by, remember
 from services.gateway.platform.documents import merge_patch
-from services.gateway.platform.idempotency import Claimed, claim, claimed_by, remember
 from services.gateway.platform.schema import JsonObject
-from services.gateway.quotas.operations import check_open
+from services.gateway.quotas.checks import check_open
 from shared import telemetry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
@@ -153,7 +153,7 @@ async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) ->
     size_bytes = await find_code(call, sha256, entrypoint)
     if size_bytes is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
-        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
         if target is None or target.known:
             return
     raise Rejected(

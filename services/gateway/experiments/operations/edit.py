@@ -14,8 +14,8 @@ from services.gateway.experiments.operations.lifecycle import refuse_ended
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditExperimentRequest, ExperimentDetail
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.platform.events.store import was_told
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.policies.core import Asked, Policy, check_asked, check_kept
@@ -24,8 +24,6 @@ from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.base import Event
 from shared.messages.queue import EditExperiment
 
-TOLD = "rank"
-"""In which column of an experiment its owner's word on this stands."""
 _CLOCKS_APART = timedelta(minutes=1)
 """The feed is looked through from so long before: another replica may have written into it."""
 

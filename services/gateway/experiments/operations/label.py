@@ -7,15 +7,14 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, Rejected
-from services.gateway.bulk_actions.schema import LabelExperimentsRequest, LabelledExperiments
 from services.gateway.events.schema import EventKind
 from services.gateway.experiments import store
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
+from services.gateway.experiments.schema import LabelExperimentsRequest, LabelledExperiments
 from services.gateway.platform.call import Call
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.platform.events.telling import tell
 from services.gateway.platform.schema import MOST_LABELS
 
 
@@ -34,7 +33,7 @@ async def label_experiments(call: Call, request: LabelExperimentsRequest) -> Lab
             await store.save_labels(unit.connection, row.id, labels)
             resource = orjson.dumps({"number": row.number, "labels": labels})
             told.append(NewEvent(EventKind.LABELS, "changed", row.id, row.id, row.version, resource.decode()))
-        await tell(unit, call.tenant, told, call.doors.feed, call.doors.wake_sender)
+        await call.doors.publisher.publish(unit, call.tenant, told)
         now = sorted(await store.load_by_ids(unit.connection, [row.id for row in rows]), key=_number)
         call.note(
             before={str(row.number): row.labels for row in rows},

@@ -1,43 +1,19 @@
 """Pausing, resuming, ending and archiving experiments: commands to the searcher."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, Transient
 from services.gateway.experiments import store
+from services.gateway.experiments.actions import ACTIONS
 from services.gateway.experiments.find import find_experiment
 from services.gateway.experiments.render import render_experiment
 from services.gateway.experiments.schema import Experiment, ExperimentRequest
-from services.gateway.health.operations import waiting_for_bus
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
-from shared.ids import ExperimentId, new_id
-from shared.messages import experiments as messages
-from shared.messages.base import Command
-
-Reached = Callable[[Any, int], bool]
-"""Whether an experiment's row is as it was wanted, given the version that it had before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """How an experiment is told, and how it is seen to be what was wanted of it."""
-
-    command: type[Command]
-    reached: Reached
-    while_going: str | None = None
-    """What one that has ended cannot be any more; None: it is asked all the same."""
-    wishes: Mapping[str, bool] = field(default_factory=dict)
-
-    def order(self, operation_id: UUID, experiment: UUID) -> Command:
-        """The command to the searcher."""
-        about = {"operation_id": operation_id, "experiment_id": ExperimentId(experiment)}
-        return self.command.model_validate({**about, **self.wishes})
+from services.gateway.platform.commands.deferring import deferred, waiting_for_bus
+from services.gateway.platform.commands.sending import send, wait_for
+from shared.ids import new_id
 
 
 async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment:
@@ -128,31 +104,3 @@ async def taken_up(call: Call, row: Any) -> None:
             1.0,
             "still_working",
         )
-
-
-def _ending(row: Any, _: int) -> bool:
-    return bool(row.final) or row.state == "stopping"
-
-
-ACTIONS: Mapping[str, Action] = {
-    "PauseExperiment": Action(
-        messages.PauseExperiment, lambda now, _: now.final or now.state == "paused", "paused"
-    ),
-    "ResumeExperiment": Action(
-        messages.ResumeExperiment, lambda now, _: now.final or now.state == "active", "resumed"
-    ),
-    "CancelExperiment": Action(messages.CancelExperiment, _ending),
-    "FinishExperiment": Action(messages.FinishExperiment, _ending),
-    # One that is stopping already is killed all the same: it is told by its next change.
-    "KillExperiment": Action(
-        messages.KillExperiment,
-        lambda now, before: now.final or (now.state == "stopping" and now.version > before),
-    ),
-    "ArchiveExperiment": Action(
-        messages.ArchiveExperiment, lambda now, _: now.archived, wishes={"archived": True}
-    ),
-    "UnarchiveExperiment": Action(
-        messages.ArchiveExperiment, lambda now, _: not now.archived, wishes={"archived": False}
-    ),
-}
-"""By operation."""

@@ -22,9 +22,10 @@ from services.gateway.experiments.schema import (
     ListJournalRequest,
     Replay,
 )
-from services.gateway.health.operations import waiting_for_bus
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.platform.commands.deferring import waiting_for_bus
+from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.trials import store as trial_store
 from shared.ids import ExperimentId, TrialId
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.journals import GetJournal, ReplayExperiment
@@ -58,7 +59,7 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
 
 async def _with_points(connection: AsyncConnection, items: Sequence[Experiment]) -> list[Experiment]:
     """With the hyperparameters of their best trials, which are no part of the row."""
-    points = await store.load_points(connection, [one.best.trial for one in items if one.best])
+    points = await trial_store.load_points(connection, [one.best.trial for one in items if one.best])
     return [
         one.model_copy(update={"hyperparameters": points.get(one.best.trial)}) if one.best else one
         for one in items
@@ -75,8 +76,7 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
         best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
         return found.model_copy(update={"best": best})
 
-    key = (call.view, request.experiment, call.doors.feed.version(call.tenant))
-    return with_waiting(call, await call.doors.experiments.load(key, load))
+    return with_waiting(call, await call.cached(request.experiment, load))
 
 
 def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
@@ -107,7 +107,7 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
         after=int(str(position[0])) if position else 0,
         limit=request.limit,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     items = [
         JournalEntry(position=entry.position, time=entry.at, kind=entry.kind, facts=entry.facts)
         for entry in page.entries

@@ -12,14 +12,11 @@ from services.gateway.experiments.operations.lifecycle import refuse_ended, take
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditSearchRequest, ExperimentDetail
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.platform.preconditions import guard
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import EditSearch
-
-TOLD = "terms"
-"""In which column of an experiment its owner's word on this stands."""
 
 
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:

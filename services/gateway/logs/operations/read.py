@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.experiments import store
-from services.gateway.experiments.find import experiment_in, find_experiment, find_trial
+from services.gateway.experiments.find import experiment_in, find_experiment
+from services.gateway.logs.render import render_line
 from services.gateway.logs.schema import (
     FollowExperimentLogsRequest,
     FollowTrialLogsRequest,
@@ -20,9 +20,10 @@ from services.gateway.logs.schema import (
     LogPage,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.platform.patience import Patience
-from services.gateway.trials.render import render_line
+from services.gateway.platform.events.stream_timeouts import Patience
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from shared.expressions.fields import Position
 from shared.ids import TrialId
 from shared.messages import logs as messages
@@ -80,7 +81,9 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     until_s = now() + _LOOKED_S
     while len(lines) < request.limit and now() < until_s:
         async with call.read() as connection:
-            rows = await store.load_trials(connection, experiment.id, store.ALL, int(str(number)) - 1, 1)
+            rows = await trial_store.load_trials(
+                connection, experiment.id, trial_store.ALL, int(str(number)) - 1, 1
+            )
         if not rows:
             return LogPage(items=lines)
         trial = _trial_at(rows[0], place if rows[0].number == number else begin)
@@ -103,7 +106,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
                 yield line
             if trial.ended or patience.is_over(final):
                 return
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
@@ -115,8 +118,8 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
         while True:
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                rows = await store.load_trials(
-                    connection, experiment.id, store.ALL, _last(trials), _TRIALS_AT_ONCE
+                rows = await trial_store.load_trials(
+                    connection, experiment.id, trial_store.ALL, _last(trials), _TRIALS_AT_ONCE
                 )
             for row in rows:
                 trials[row.number] = _Trial(row.id, row.number, tail=request.tail)
@@ -133,7 +136,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 return
             if patience.is_over(experiment.final):
                 return
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
@@ -154,7 +157,7 @@ async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> mes
         before=trial.before,
         **filter_of(request).model_dump(),
     )
-    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
 
 
 def filter_of(request: LineFilter) -> messages.LineFilter:

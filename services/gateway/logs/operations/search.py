@@ -2,12 +2,14 @@
 
 from muster.errors import Rejected
 from services.gateway.experiments import store
-from services.gateway.experiments.find import find_experiment, find_trial
+from services.gateway.experiments.find import find_experiment
 from services.gateway.logs.operations.read import filter_of
+from services.gateway.logs.render import render_line
 from services.gateway.logs.schema import LogLine, LogPage, SearchLogsRequest
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, read_cursor
-from services.gateway.trials.render import render_line
+from services.gateway.platform.lists.paging import make_cursor, read_cursor
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from shared.ids import ExperimentId, TrialId
 from shared.messages.logs import FoundLines, SearchLogs
 
@@ -33,7 +35,7 @@ async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
         limit=request.limit,
         **filter_of(request).model_dump(),
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     following = make_cursor(call, request, [found.next]) if found.next else None
     return LogPage(items=await _lines(call, found), next_cursor=following)
 
@@ -57,7 +59,7 @@ async def _visible(call: Call) -> list[ExperimentId] | None:
 async def _lines(call: Call, found: FoundLines) -> list[LogLine]:
     """A trial that is not known here yet is called by the number 0."""
     async with call.read() as connection:
-        names = await store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
+        names = await trial_store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
     lines = []
     for line in found.lines:
         experiment, trial = names.get(line.trial_id, (0, 0))

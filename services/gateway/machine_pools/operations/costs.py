@@ -12,7 +12,7 @@ from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.usage.core import Part
-from services.gateway.usage.operations import load_used, named
+from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import UsageRow
 from shared.ids import SITE
 from shared.messages.machine_pools import GetSpending
@@ -32,7 +32,7 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
     keys = cast(tuple[UsageKey, ...], tuple(map(str, by)))
     whose = GetUsage(by=tuple(dict.fromkeys((*_PLACE, *keys))), since=begin, until=end)
     spent, held, used = await asyncio.gather(
-        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.query_timeout_s),
+        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.timeouts.query_s),
         load_used(call, GetUsage(by=_PLACE, since=begin, until=end), is_site=True),
         load_used(call, whose, is_site),
     )

@@ -6,10 +6,10 @@ from contextlib import suppress
 from datetime import UTC, date, timedelta
 
 from muster.errors import Conflict, MusterError, NotFound, Rejected
-from services.gateway.cluster.operations.read import load_cluster
+from services.gateway.cluster import store as cluster_store
+from services.gateway.cluster.find import load_cluster
 from services.gateway.cluster.render import render_instance
-from services.gateway.cluster.schema import InstanceRecord
-from services.gateway.experiments.find import parse_uuid
+from services.gateway.cluster.schema import InstanceRecord, Purchase
 from services.gateway.machine_pools.schema import (
     CreateMachinePoolRequest,
     InstanceRequest,
@@ -22,13 +22,12 @@ from services.gateway.machine_pools.schema import (
     MachinePoolRequest,
     MachinePools,
     PoolMachines,
-    Purchase,
     UpdateMachinePoolRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Empty
-from services.gateway.projections import registry
 from shared.ids import SITE, InstanceId, PoolName, new_id
 from shared.messages import machine_pools as messages
 
@@ -75,13 +74,13 @@ async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> Machin
     call.note(before=_render(before))
     await call.record()
     question = messages.CloseMachinePool(pool=before.pool)
-    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
     return _render(next(iter(found.pools), before.model_copy(update={"is_closing": True})))
 
 
 async def list_machine_kinds(call: Call, request: Empty) -> MachineKinds:
     """Lists the kinds of machines that can be rented, where and for what, and what is held back now."""
-    found = await call.doors.bus.ask(messages.GetMachineKinds(), SITE, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(messages.GetMachineKinds(), SITE, call.doors.timeouts.query_s)
     return MachineKinds(items=[_offer(one) for one in found.offers])
 
 
@@ -92,9 +91,9 @@ async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRe
         raise NotFound(f"instance {request.instance}", hint="`muster instance list` shows them")
     await call.record()
     question = messages.EndInstance(instance_id=InstanceId(name), reason="an operator ended it")
-    ended = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    ended = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
     async with call.doors.database.system() as connection:
-        row = await registry.load_instance(connection, name)
+        row = await cluster_store.load_instance(connection, name)
     if row is None:
         raise NotFound(
             f"instance {request.instance}", hint="it is so new that it is not listed yet; ask again"
@@ -106,7 +105,7 @@ async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCo
     """Lists what rented machines have cost, by day, pool, kind and purchase."""
     since, until = period_of(call, request.since, request.until)
     question = messages.GetSpending(since=since, until=until)
-    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
     rows = [row.model_dump(mode="json", exclude={"slot_hours"}) for row in found.rows]
     return MachineCosts(items=[MachineCost.model_validate(row) for row in rows])
 
@@ -130,7 +129,7 @@ async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> M
     await call.record()
     definition = messages.PoolDefinition.model_validate(given)
     question = messages.SetMachinePool(pool=PoolName(name), definition=definition, is_new=is_new)
-    found = await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
     return _render(found.pools[0])
 
 
@@ -145,7 +144,7 @@ async def _until_known(call: Call, pool: str) -> None:
 
 async def _load(call: Call, pool: PoolName | None = None) -> tuple[messages.MachinePool, ...]:
     question = messages.GetMachinePools(pool=pool)
-    return (await call.doors.bus.ask(question, SITE, call.doors.query_timeout_s)).pools
+    return (await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)).pools
 
 
 async def _find(call: Call, pool: str) -> messages.MachinePool:

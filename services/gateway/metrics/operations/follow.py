@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from functools import partial
 from uuid import UUID
 
-from services.gateway.experiments.find import Row, find_trial
 from services.gateway.metrics.places import BEGIN, Place, asked_of, place_of, read_place, with_places
 from services.gateway.metrics.schema import (
     FollowExperimentMetricsRequest,
@@ -12,9 +11,11 @@ from services.gateway.metrics.schema import (
     ReportedValue,
 )
 from services.gateway.platform.call import Call
+from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
 from services.gateway.platform.events.tails import Page, Told
-from services.gateway.platform.patience import Patience, ask_patiently
-from services.gateway.trials.render import finite, not_finite, to_time
+from services.gateway.platform.json_values import finite, not_finite, to_time
+from services.gateway.platform.references import Row
+from services.gateway.trials.find import find_trial
 from shared.ids import TrialId
 from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
 

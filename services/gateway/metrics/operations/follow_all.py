@@ -1,18 +1,19 @@
-"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `following`, of one trial."""
+"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `follow`, of one trial."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from math import inf
 
-from services.gateway.experiments import store
-from services.gateway.experiments.find import Row, experiment_in
+from services.gateway.experiments.find import experiment_in
 from services.gateway.metrics.operations.follow import is_wanted, render_reported
 from services.gateway.metrics.places import asked_of, place_of, with_places
 from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
 from services.gateway.metrics.spans import Spans, read_spans
 from services.gateway.platform.call import Call
-from services.gateway.platform.patience import Patience, ask_patiently
+from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
+from services.gateway.platform.references import Row
+from services.gateway.trials import store as trial_store
 from shared.ids import TrialId
 from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
 
@@ -40,12 +41,12 @@ async def follow_experiment_metrics(
         while True:
             # Taken before the registry is asked: what is hinted at from here on is asked in the next round.
             hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
-            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.follow_poll_s
+            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.timeouts.poll_s
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                known = await store.load_standings(connection, experiment.id, numbers=list(patience))
-                new = await store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)
+                known = await trial_store.load_standings(connection, experiment.id, numbers=list(patience))
+                new = await trial_store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)
             seen = max([seen, *(row.number for row in new)])
             if is_passing:
                 await _pass_over(call, request, new, spans)
@@ -64,7 +65,7 @@ async def follow_experiment_metrics(
             if experiment.final and not patience:
                 return
             await asyncio.sleep(_GATHERED_S)
-            await waiter.wait(call.doors.follow_poll_s)
+            await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def _pass_over(

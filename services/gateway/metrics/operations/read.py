@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from services.gateway.experiments import store
-from services.gateway.experiments.find import experiment_in, find_trial
+from services.gateway.experiments.find import experiment_in
+from services.gateway.metrics.render import render_series, render_summaries
 from services.gateway.metrics.schema import (
     ExperimentMetrics,
     ExperimentMetricsRequest,
@@ -12,7 +12,8 @@ from services.gateway.metrics.schema import (
     TrialMetricsRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.trials.render import render_series, render_summaries
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from services.gateway.trials.schema import TrialRequest
 from shared.ids import TrialId
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
@@ -31,14 +32,14 @@ async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMe
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
 
 
 async def get_trial_summaries(call: Call, request: TrialRequest) -> MetricSummaries:
     """Shows every metric of a trial in numbers."""
     trial = await find_trial(call, request.trial)
     question = GetSummaries(trial_id=TrialId(trial.id))
-    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
 
 
 async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) -> ExperimentMetrics:
@@ -54,7 +55,7 @@ async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) 
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return ExperimentMetrics(trials=[render_series(page) for page in found.trials])
 
 
@@ -63,7 +64,7 @@ async def _choose_trials(call: Call, request: ExperimentMetricsRequest) -> list[
         return [(await find_trial(call, reference)).id for reference in request.trial]
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
-        rows = await store.load_best_trials(
+        rows = await trial_store.load_best_trials(
             connection, experiment.id, experiment.smaller_is_better, _COMPARED
         )
     return [row.id for row in rows]

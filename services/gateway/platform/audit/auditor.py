@@ -1,6 +1,6 @@
 """Writes the audit log: each call's record with its change, refusals gathered for a second, and the sealing of both into chains.
 
-Neighbours: `core/auditing.py` (what a record says), `store/audit.py` (where it stands), `muster.audit` (the chain).
+Neighbours: `records` (what a record says), `store` (where it stands), `muster.audit` (the chain).
 """
 
 import asyncio
@@ -12,9 +12,15 @@ from typing import Any
 
 import orjson
 
-from services.gateway.audit_log.schema import AuditOutcome
 from services.gateway.platform.audit import store
-from services.gateway.platform.audit.records import Facts, Origin, name_entity, render_record, seal_all
+from services.gateway.platform.audit.records import (
+    AuditOutcome,
+    Facts,
+    Origin,
+    name_entity,
+    render_record,
+    seal_all,
+)
 from services.gateway.platform.limits.buckets import Bucket, Rate, take
 from services.gateway.platform.schema import Resource
 from shared.bus import Unit

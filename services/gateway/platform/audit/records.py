@@ -37,6 +37,13 @@ _UNSEALED = '"sequence":0'
 HIDDEN = "…"
 
 
+class AuditOutcome(StrEnum):
+    """Whether the caller might."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+
+
 class Audited(StrEnum):
     """What of an operation stands in the audit log beside refusals."""
 

@@ -10,16 +10,12 @@ from uuid import UUID
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth import (
-    role_store as roles,
-    session_store as sign_in,
-    token_store as tokens,
-)
-from services.gateway.platform.auth.file import CertificateSection
 from services.gateway.platform.auth.grants import Binding, Held, add_up
 from services.gateway.platform.auth.permissions import ROLES, Permissions, parse_permissions
-from services.gateway.platform.auth.providers import Providers
 from services.gateway.platform.auth.refusals import Unauthenticated
+from services.gateway.platform.auth.sign_in.file import CertificateSection
+from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.store import roles, sessions as sign_in, tokens
 from services.gateway.platform.auth.tokens import hash_token, is_session, is_token
 from services.gateway.platform.call import Caller
 from shared.cache import Cache
@@ -36,8 +32,6 @@ _TOUCHED_EVERY = timedelta(minutes=1)
 _SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
 """Who calls by a provider's token or a certificate has no token of ours: its id is derived from this."""
 _log = structlog.get_logger()
-
-
 _BEARER = "Bearer "
 
 

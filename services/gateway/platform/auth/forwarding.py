@@ -8,7 +8,7 @@ from ipaddress import IPv6Address, IPv6Network
 from typing import Literal
 
 from muster.errors import Rejected
-from services.gateway.platform.addresses import Address, Network, is_named, parse_address
+from services.gateway.platform.outbound.addresses import Address, Network, is_named, parse_address
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded"]
 SCHEME = "X-Forwarded-Proto"

@@ -6,10 +6,9 @@ from difflib import get_close_matches
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, Rejected
-from services.gateway.people import store as people
-from services.gateway.platform.auth import role_store as roles
 from services.gateway.platform.auth.grants import Grants, add_up
 from services.gateway.platform.auth.permissions import Permission, Permissions
+from services.gateway.platform.auth.store import accounts as people, roles
 from services.gateway.platform.call import Call
 
 

@@ -6,18 +6,15 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pydantic import JsonValue
 from sqlalchemy import (
     ColumnElement,
     DateTime,
     Row,
     Text,
     Uuid,
-    and_,
     cast,
     column,
     delete,
-    exists,
     func,
     insert,
     literal,
@@ -25,12 +22,10 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects.postgresql import JSON, insert as upsert
+from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.tables import counter, event, idempotency, operation
-from services.gateway.webhooks.tables import webhook
-from shared.messages.experiments import OperationRefused
+from services.gateway.platform.events.tables import counter, event
 from shared.statements import rows_given
 
 _GIVEN = [
@@ -67,9 +62,13 @@ async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
 
 
 async def append_events(
-    connection: AsyncConnection, tenant: UUID, now: datetime, events: Sequence[NewEvent]
+    connection: AsyncConnection,
+    tenant: UUID,
+    now: datetime,
+    events: Sequence[NewEvent],
+    condition: ColumnElement[bool],
 ) -> tuple[int, bool]:
-    """Appends under the feed's lock; returns the last position, and whether the tenant has webhooks that are sent to.
+    """Appends under the feed's lock; returns the last position, and whether the condition holds.
 
     Positions rise in the order of commits: the counter's row is held until then.
     """
@@ -88,11 +87,10 @@ async def append_events(
         *(cast(given.c[one.name], event.c[one.name].type) for one in _GIVEN),
     ).select_from(given.join(before, true()))
     names = ("tenant", "position", "at", *(one.name for one in _GIVEN))
-    is_heard = exists().where(webhook.c.tenant == tenant, webhook.c.enabled)
     append = insert(event).from_select(names, rows.order_by(given.c.place))
-    added = await connection.execute(append.returning(event.c.position, is_heard.label("is_heard")))
-    position, heard = added.all()[-1]
-    return position, heard
+    added = await connection.execute(append.returning(event.c.position, condition.label("condition")))
+    position, holds = added.all()[-1]
+    return position, holds
 
 
 async def load_events(
@@ -137,62 +135,6 @@ async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
     return (await connection.execute(query)).scalar_one_or_none() or 0
 
 
-async def save_refusal(
-    connection: AsyncConnection, tenant: UUID, now: datetime, refused: OperationRefused
-) -> None:
-    statement = upsert(operation).values(
-        tenant=tenant,
-        id=refused.operation_id,
-        created_at=now,
-        code=refused.code,
-        message=refused.message,
-        hint=refused.hint,
-    )
-    await connection.execute(statement.on_conflict_do_nothing())
-
-
-async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[Any] | None:
-    return (await connection.execute(select(operation).where(operation.c.id == operation_id))).one_or_none()
-
-
-async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
-    """Those of the operations that their owner refused, by id."""
-    rows = await connection.execute(select(operation).where(operation.c.id.in_(operations)))
-    return {row.id: row for row in rows}
-
-
-async def claim_key(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any] | None:
-    """Takes the key for this request, after whoever is just taking it; returns the earlier claim instead, if any."""
-    claim = upsert(idempotency).values(**values).on_conflict_do_nothing().returning(idempotency.c.key)
-    if (await connection.execute(claim)).one_or_none() is not None:
-        return None
-    mine = _kept(values["tenant"], values["operation"], values["key"])
-    return (await connection.execute(select(idempotency).where(mine))).one()
-
-
-async def save_answer(
-    connection: AsyncConnection, tenant: UUID, name: str, key: str, response: JsonValue
-) -> JsonValue:
-    """Returns what is kept: the first answer, where there were several."""
-    first = func.coalesce(idempotency.c.response, literal(response, JSON))
-    statement = update(idempotency).where(_kept(tenant, name, key)).values(response=first)
-    kept: JsonValue = (await connection.execute(statement.returning(idempotency.c.response))).scalar_one()
-    return kept
-
-
-async def drop_key(
-    connection: AsyncConnection, tenant: UUID, name: str, key: str, operation_id: UUID
-) -> None:
-    """The request failed for good: the key may be used again, unless it is already."""
-    here = _kept(tenant, name, key) & (idempotency.c.entity == operation_id)
-    await connection.execute(delete(idempotency).where(here))
-
-
-def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
-    here = idempotency.c
-    return and_(here.tenant == tenant, here.operation == name, here.key == key)
-
-
 async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
     """Deletes events that are past their time, over all tenants, and writes down where each feed begins since."""
     swept = (
@@ -205,9 +147,3 @@ async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelt
     )
     begins = func.greatest(counter.c.swept, last.c.position)
     await connection.execute(update(counter).where(counter.c.tenant == last.c.tenant).values(swept=begins))
-
-
-async def sweep(connection: AsyncConnection, now: datetime, keys_kept: timedelta) -> None:
-    """Deletes keys and refusals that are past their time, over all tenants."""
-    await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
-    await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))

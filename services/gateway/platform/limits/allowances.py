@@ -1,10 +1,11 @@
 """Which rates of their own a tenant and its workspaces have, cached for a moment."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.gateway.platform.call import Caller
-from services.gateway.platform.limits import quotas
 from shared.cache import Cache
 from shared.clock import Clock
 from shared.db import Database
@@ -13,12 +14,18 @@ from shared.ids import TenantId
 CACHED_S = 2.0
 """A rate that was set counts everywhere after this long."""
 _MAX_TENANTS = 4096
+LoadRates = Callable[[AsyncConnection], Awaitable[Mapping[str, float]]]
 
 
 class Allowances:
-    """Reads rates as the tenant itself."""
+    """Reads rates as the tenant itself.
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    Args:
+        load_rates: Requests a second by workspace; the empty one is the tenant as a whole.
+    """
+
+    def __init__(self, database: Database, load_rates: LoadRates, clock: Clock) -> None:
+        self._load_rates = load_rates
         self._database = database
         self._rates = Cache[TenantId, Mapping[str, float]]("tenant_rates", _MAX_TENANTS, CACHED_S, clock)
 
@@ -32,4 +39,4 @@ class Allowances:
 
     async def _load(self, tenant: TenantId) -> Mapping[str, float]:
         async with self._database.read(tenant) as connection:
-            return await quotas.load_rates(connection)
+            return await self._load_rates(connection)

@@ -3,7 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
+
+
+class RateClass(StrEnum):
+    """Which bucket of the caller's tenant an operation draws from."""
+
+    READ = "read"
+    WRITE = "write"
+    STREAM = "stream"
+    JOIN = "join"
 
 
 @dataclass(frozen=True, slots=True)

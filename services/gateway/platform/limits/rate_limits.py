@@ -12,9 +12,8 @@ from typing import cast
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from services.gateway.platform.limits.buckets import Bucket, Rate, RateLimitStatus, take
+from services.gateway.platform.limits.buckets import Bucket, Rate, RateClass, RateLimitStatus, take
 from services.gateway.platform.limits.exceeded import LimitExceeded
-from services.gateway.platform.operation import RateClass
 from shared.clock import Clock
 from shared.ids import TenantId
 from shared.outages import Outages

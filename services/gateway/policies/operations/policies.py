@@ -4,13 +4,13 @@ from typing import Any
 
 from muster.config import check_partial
 from muster.errors import Rejected
+from services.gateway.experiments.workspaces import unused_workspace
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import Empty, JsonObject
 from services.gateway.policies import store
 from services.gateway.policies.schema import ConfigPolicies, ConfigPolicy, SetPolicyRequest
-from services.gateway.pools.operations.limits import unused_workspace
 
 _ELSEWHERE = ("workspace", "project")
 

@@ -9,8 +9,8 @@ from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.schema import Done
 from services.gateway.policies import store

@@ -1,19 +1,18 @@
 """What tenants and workspaces may hold in pools: written here, told to the scheduler, which rules by it."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
-from muster.errors import NotFound, Rejected
-from services.gateway.experiments import store as experiments
-from services.gateway.platform.auth import token_store as access
-from services.gateway.platform.auth.grants import TENANT, Place
+from muster.errors import Rejected
+from services.gateway.experiments.workspaces import unused_workspace
+from services.gateway.platform.auth.grants import TENANT
 from services.gateway.platform.auth.permissions import Permission
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import choose_page, read_wanted
-from services.gateway.pools import limit_store as limits
-from services.gateway.pools.operations.pools import view_of
+from services.gateway.platform.lists.paging import choose_page, read_wanted
+from services.gateway.pools import store as limits
+from services.gateway.pools.find import view_of
 from services.gateway.pools.schema import (
     Limit,
     LimitPage,
@@ -21,6 +20,7 @@ from services.gateway.pools.schema import (
     SetLimitRequest,
     SetWorkspaceLimitRequest,
 )
+from services.gateway.tenants.find import named_tenant
 from shared.bus import Unit
 from shared.ids import SITE, TenantId, derived_id
 from shared.messages.limits import LimitsChanged
@@ -117,32 +117,6 @@ async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dic
     limit = _render(values, name)
     call.note(before=stood, after=limit, entity=f"limit/{values['pool']}/{name}")
     return limit
-
-
-async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
-    """The tenant that is meant: only who sees all tenants may name another than their own."""
-    if name is None or name == call.caller.tenant_name:
-        return call.tenant, call.caller.tenant_name
-    if call.caller.keeps_site:
-        async with call.doors.database.system() as connection:
-            found = await access.find_tenant(connection, name)
-        if found is not None:
-            return found, name
-    raise NotFound(f"tenant {name}")
-
-
-async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) -> list[str]:
-    """What is worth saying where no experiment of a tenant is in the workspace that is named: it may be yet to come, or be written otherwise."""
-    sees = call.caller.grants.holds(Permission.EXPERIMENT_READ, Place(workspace))
-    if workspace is None or tenant != call.tenant or not sees:  # What others call their workspaces is theirs.
-        return []
-    async with call.as_reader().read() as connection:
-        known = await experiments.load_workspaces(connection)
-    if workspace in known:
-        return []
-    near = get_close_matches(workspace, known, n=1)
-    hint = f": did you mean '{near[0]}'?" if near else ""
-    return [f"no experiment of this tenant is in the workspace '{workspace}' yet{hint}"]
 
 
 async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:

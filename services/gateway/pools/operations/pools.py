@@ -1,18 +1,22 @@
 """Pools: read, and their rules changed while things run."""
 
+from typing import Any
+
 from pydantic import BaseModel
 
-from muster.errors import NotFound, Rejected
-from services.gateway.cluster.operations.read import load_cluster
-from services.gateway.cluster.render import render_pool
+from muster.errors import Rejected
+from services.gateway.cluster.find import load_cluster
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import wait_for
-from services.gateway.platform.deferring import deferred, unless_silent
-from services.gateway.platform.paging import choose_page, read_wanted
+from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.outcomes import SiteOutcome
+from services.gateway.platform.commands.sending import wait_for
+from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.pools.find import view_of
+from services.gateway.pools.render import render_pool
 from services.gateway.pools.schema import EditPoolRequest, ListPoolsRequest, Pool, PoolPage, PoolRequest
 from shared.ids import SITE, new_id
-from shared.messages.pools import ClusterView, EditPool, PoolRules, PoolView
+from shared.messages.pools import ClusterView, EditPool, PoolRules
 
 _TAKEN_AWAY = {
     "no_ageing": "ageing_s",
@@ -32,6 +36,13 @@ class Ruled(BaseModel):
         """The pool once it has them; None before."""
         now = next((one for one in view.pools if one.pool == self.pool), None)
         return render_pool(now) if now is not None and now.rules == self.rules else None
+
+
+def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
+    return Ruled.model_validate(wanted).seen_in(view)
+
+
+RULED = SiteOutcome(_ruled)
 
 
 async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:
@@ -68,15 +79,6 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
         present = render_pool(now) if now is not None else None
         raise await deferred(call, command.operation_id, present=present, wanted=wanted)
     return found
-
-
-async def view_of(call: Call, name: str) -> PoolView:
-    """Raises NotFound, naming the pools there are."""
-    view = await load_cluster(call)
-    for pool in view.pools:
-        if pool.pool == name:
-            return pool
-    raise NotFound(f"pool {name}", f"there is {', '.join(sorted(pool.pool for pool in view.pools))}")
 
 
 def _changed(before: PoolRules, request: EditPoolRequest) -> PoolRules:

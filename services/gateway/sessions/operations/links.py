@@ -4,13 +4,13 @@ import secrets
 from datetime import timedelta
 
 from muster.errors import Rejected
-from services.gateway.platform.auth import token_store as access
 from services.gateway.platform.auth.refusals import RefusedLink
+from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.auth.tokens import LINK_PREFIX, RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
+from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.schema import Empty
-from services.gateway.sessions import link_store as store
+from services.gateway.sessions import store
 from services.gateway.sessions.operations.signing_in import check_attempts, session_for_token
 from services.gateway.sessions.schema import CreatedSession, LinkSignInRequest, SignInLink
 from shared.ids import TenantId, new_id

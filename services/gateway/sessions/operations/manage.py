@@ -4,15 +4,15 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
-from services.gateway.people.operations import user_in
+from services.gateway.people.find import user_in
 from services.gateway.people.schema import UserKind, UserRequest
-from services.gateway.platform.auth import role_store as roles, session_store as store
 from services.gateway.platform.auth.grants import add_up
 from services.gateway.platform.auth.handing_out import check_covered
-from services.gateway.platform.auth.passwords import Passwords, check_password
+from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
+from services.gateway.platform.auth.store import roles, sessions as store
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, ListRequest
 from services.gateway.sessions.schema import (
     ChangePasswordRequest,

@@ -10,15 +10,14 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected
-from services.gateway.people import store as people
-from services.gateway.platform.auth import session_store as store, token_store as access
-from services.gateway.platform.auth.file import ProviderSection
 from services.gateway.platform.auth.forwarding import caller_key
 from services.gateway.platform.auth.refusals import RefusedSignIn, UnknownPerson
+from services.gateway.platform.auth.sign_in import tickets
+from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import Empty
-from services.gateway.sessions import tickets
 from services.gateway.sessions.accounts import account_of
 from services.gateway.sessions.claims import fulfils
 from services.gateway.sessions.schema import (

@@ -20,10 +20,10 @@ from services.gateway.platform.audit.records import Origin
 from services.gateway.platform.auth.authentication import read_bearer
 from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.platform.call import Caller
-from services.gateway.platform.deferring import StillWorking
+from services.gateway.platform.commands.deferring import StillWorking
 from services.gateway.platform.dispatch import Front, Inputs
-from services.gateway.platform.field_masks import FIELDS, Include, keep, read_mask
 from services.gateway.platform.limits.rate_limits import rate_limit_status
+from services.gateway.platform.lists.field_masks import FIELDS, Include, keep, read_mask
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.preconditions import tag_of_resource
 from services.gateway.platform.schema import Request, Resource

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from services.gateway.platform.deferring import StillWorking
+from services.gateway.platform.commands.deferring import StillWorking
 from services.gateway.platform.etags import names_tag, tag_of
-from services.gateway.platform.field_masks import Include, keep
+from services.gateway.platform.lists.field_masks import Include, keep
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.preconditions import tag_of_resource
 from services.gateway.platform.schema import Resource

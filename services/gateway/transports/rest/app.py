@@ -15,7 +15,7 @@ from services.gateway.platform.auth.browsers import Page
 from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, Sender, sender_of
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.call import Caller
-from services.gateway.platform.deferring import StillWorking
+from services.gateway.platform.commands.deferring import StillWorking
 from services.gateway.platform.dispatch import Front, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status
 from services.gateway.platform.operation import Operation, Retirement

@@ -6,10 +6,10 @@ import orjson
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from services.gateway.long_operations.schema import LongOperation
 from services.gateway.platform.auth.browsers import COOKIE, HEADER
 from services.gateway.platform.auth.permissions import Access
-from services.gateway.platform.field_masks import FIELDS, MOST_CHARACTERS
+from services.gateway.platform.commands.schema import LongOperation
+from services.gateway.platform.lists.field_masks import FIELDS, MOST_CHARACTERS
 from services.gateway.platform.operation import MAX_KEY_CHARS, Idempotency, Operation
 from services.gateway.platform.schema import describe_field
 from services.gateway.sessions.schema import CreatedSession

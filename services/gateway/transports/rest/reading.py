@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from muster.errors import Rejected, Transient, plain_fault
 from services.gateway.platform.documents import check_document, render_place
-from services.gateway.platform.field_masks import FIELDS, Include, read_mask
+from services.gateway.platform.lists.field_masks import FIELDS, Include, read_mask
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request
 

@@ -3,7 +3,7 @@
 from services.gateway.cluster.schema import Explanation
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
-from services.gateway.trials.operations.kill import kill_trial
+from services.gateway.trials.operations.kill import KILLED, kill_trial
 from services.gateway.trials.operations.read import (
     explain_trial,
     get_trial,
@@ -27,7 +27,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListTrials", "GET", "/v1/experiments/{experiment}/trials", ListTrialsRequest, TrialPage, READ_EXPERIMENT, SAFE, list_trials, waits=True),
     Operation("ListExperimentFront", "GET", "/v1/experiments/{experiment}/front", ListFrontRequest, FrontPage, READ_EXPERIMENT, SAFE, list_front, waits=True),
     Operation("GetTrial", "GET", "/v1/trials/{trial}", TrialRequest, Trial, READ_EXPERIMENT, SAFE, get_trial),
-    Operation("KillTrial", "POST", "/v1/trials/{trial}/kill", TrialRequest, Trial, WRITE_EXPERIMENT, NATURAL, kill_trial, long=True),
+    Operation("KillTrial", "POST", "/v1/trials/{trial}/kill", TrialRequest, Trial, WRITE_EXPERIMENT, NATURAL, kill_trial, outcome=KILLED),
     Operation("ListRuns", "GET", "/v1/trials/{trial}/runs", ListRunsRequest, RunPage, READ_EXPERIMENT, SAFE, list_runs),
     Operation("ExplainTrial", "GET", "/v1/trials/{trial}/explanation", TrialRequest, Explanation, READ_EXPERIMENT, SAFE, explain_trial, waits=True),
 )

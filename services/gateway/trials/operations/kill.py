@@ -5,17 +5,16 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
-from services.gateway.experiments import store
-from services.gateway.experiments.find import find_trial
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import send, wait_for
-from services.gateway.platform.deferring import deferred
+from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.outcomes import TenantOutcome
+from services.gateway.platform.commands.sending import send, wait_for
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from services.gateway.trials.render import render_trial
 from services.gateway.trials.schema import Trial, TrialRequest
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import KillTrial
-
-OPERATION = "KillTrial"
 
 
 async def kill_trial(call: Call, request: TrialRequest) -> Trial:
@@ -39,7 +38,7 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
     )
 
     async def look(connection: AsyncConnection) -> Any:
-        now = await store.load_trial(connection, row.id)
+        now = await trial_store.load_trial(connection, row.id)
         return now if now is not None and is_killed(now, before) else None
 
     call.note(before=_shown(row))
@@ -54,8 +53,11 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
 
 async def killed(connection: AsyncConnection, row: Any) -> Trial | None:
     """The trial of a kill that took longer than its request waited; None while the searcher has not answered."""
-    now = await store.load_trial(connection, row.entity)
+    now = await trial_store.load_trial(connection, row.entity)
     return _shown(now) if now is not None and is_killed(now, row.version) else None
+
+
+KILLED = TenantOutcome(killed)
 
 
 def is_killed(row: Any, before: int) -> bool:

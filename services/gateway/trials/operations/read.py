@@ -6,9 +6,11 @@ from muster.errors import NotFound, Rejected
 from services.gateway.cluster.render import render_explanation
 from services.gateway.cluster.schema import Explanation
 from services.gateway.experiments import store
-from services.gateway.experiments.find import experiment_in, find_experiment, find_trial
+from services.gateway.experiments.find import experiment_in, find_experiment
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.trials import store as trial_store
+from services.gateway.trials.find import find_trial
 from services.gateway.trials.render import render_on_front, render_run, render_trial
 from services.gateway.trials.schema import (
     FrontPage,
@@ -33,11 +35,11 @@ _PARKED = "the trial is parked without slots: it goes on when its experiment is 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
     """Lists an experiment's trials by number, best first, or as they are sorted."""
-    standing = store.Standing([str(state) for state in request.state], request.invalid)
+    standing = trial_store.Standing([str(state) for state in request.state], request.invalid)
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
-        found = await store.load_listed_trials(connection, experiment.id, standing, wanted)
+        found = await trial_store.load_listed_trials(connection, experiment.id, standing, wanted)
     return TrialPage(
         items=[render_trial(row, experiment.number, experiment.config) for row in found.rows],
         next_cursor=next_cursor(call, request, found.next),
@@ -54,7 +56,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
         limit=request.limit,
     )
     try:
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     except NotFound:  # Submitted, and not taken up yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
@@ -76,7 +78,7 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
     wanted = read_wanted(call, request)
     trial = await find_trial(call, request.trial)
     async with call.read() as connection:
-        found = await store.load_runs(connection, trial.id, wanted)
+        found = await trial_store.load_runs(connection, trial.id, wanted)
     return RunPage(
         items=[render_run(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
@@ -89,7 +91,7 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
         # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     question = messages.Explain(trial_id=TrialId(trial.id))
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return render_explanation(await _without_hidden(call, found))
 
 

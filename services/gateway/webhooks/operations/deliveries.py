@@ -3,9 +3,9 @@
 from typing import Any
 
 from muster.errors import NotFound
-from services.gateway.experiments.find import parse_uuid
 from services.gateway.platform.call import Call
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
+from services.gateway.platform.references import parse_uuid
 from services.gateway.webhooks import delivery_store as store
 from services.gateway.webhooks.core import PREFIX, TESTED, Happening, Scene, cloud_event
 from services.gateway.webhooks.operations.manage import webhook_in
@@ -55,8 +55,8 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
             "created_at": unit.now,
         }
         await store.insert_delivery(unit.connection, values)
-    call.doors.wake_sender()
-    until_s = call.doors.clock.monotonic() + call.doors.webhooks.timeout_s + _MARGIN_S
+    call.doors.publisher.subscribers.wake()
+    until_s = call.doors.clock.monotonic() + call.doors.outbound.timeout_s + _MARGIN_S
     with call.doors.feed.waiting(call.tenant) as waiter:
         while True:
             async with call.read() as connection:
@@ -78,7 +78,7 @@ async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> Webhoo
                 f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` shows those there are"
             )
         row = await store.load_delivery(unit.connection, webhook.id, delivery_id)
-    call.doors.wake_sender()
+    call.doors.publisher.subscribers.wake()
     return _render(row)
 
 
@@ -87,7 +87,7 @@ async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         found = await store.replay(unit.connection, webhook.id, None, unit.now)
-    call.doors.wake_sender()
+    call.doors.publisher.subscribers.wake()
     return WebhookReplay(deliveries=found)
 
 

@@ -9,13 +9,13 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.experiments.find import parse_uuid
 from services.gateway.platform.auth.grants import Place
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.idempotency import claim, remember
-from services.gateway.platform.paging import next_cursor, read_wanted
+from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
+from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done
 from services.gateway.platform.sealing import NONCE_BYTES, seal
 from services.gateway.webhooks import store
@@ -50,7 +50,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
         earlier = await claim(call, unit, request, webhook_id)
         if earlier is not None:
             return CreatedWebhook.model_validate(earlier.response)
-        most = call.doors.webhooks.most_of_tenant
+        most = call.doors.outbound.most_of_tenant
         if await store.count_webhooks(unit.connection) >= most:
             raise Rejected(
                 "too_many_webhooks", f"there are {most} webhooks already, which is the most", "name"
@@ -201,7 +201,7 @@ def _changes(call: Call, request: EditWebhookRequest, row: Any) -> Mapping[str, 
 
 def _target(call: Call, url: str) -> tuple[str, str]:
     """The address and its origin. Raises Rejected."""
-    return url, str(check_url(url, call.doors.webhooks.networks).origin())
+    return url, str(check_url(url, call.doors.outbound.networks).origin())
 
 
 def _address(call: Call, webhook_id: UUID, target: tuple[str, str]) -> Mapping[str, Any]:

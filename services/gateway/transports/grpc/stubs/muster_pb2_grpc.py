@@ -690,6 +690,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.MachineEvent.FromString,
                 _registered_method=True)
+        self.GetHealth = channel.unary_unary(
+                '/muster.v1.Muster/GetHealth',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Health.FromString,
+                _registered_method=True)
         self.GetPlatformHealth = channel.unary_unary(
                 '/muster.v1.Muster/GetPlatformHealth',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -784,11 +789,6 @@ class MusterStub:
                 '/muster.v1.Muster/JoinWorker',
                 request_serializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
-                _registered_method=True)
-        self.GetHealth = channel.unary_unary(
-                '/muster.v1.Muster/GetHealth',
-                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-                response_deserializer=muster_dot_v1_dot_muster__pb2.Health.FromString,
                 _registered_method=True)
         self.SignIn = channel.unary_unary(
                 '/muster.v1.Muster/SignIn',
@@ -2089,6 +2089,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetHealth(self, request, context):
+        """Says that the gateway answers.
+        REST: GET /v1/health
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetPlatformHealth(self, request, context):
         """Shows whether the platform works; operators of the site also see every check of every service.
         REST: GET /v1/health/platform
@@ -2236,14 +2244,6 @@ class MusterServicer:
     def JoinWorker(self, request, context):
         """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own.
         REST: POST /v1/workers/join
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetHealth(self, request, context):
-        """Says that the gateway answers.
-        REST: GET /v1/health
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -3299,6 +3299,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WatchMachineEventsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.MachineEvent.SerializeToString,
             ),
+            'GetHealth': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHealth,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Health.SerializeToString,
+            ),
             'GetPlatformHealth': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPlatformHealth,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
@@ -3393,11 +3398,6 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.JoinWorker,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.WorkerCredentials.SerializeToString,
-            ),
-            'GetHealth': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetHealth,
-                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
-                    response_serializer=muster_dot_v1_dot_muster__pb2.Health.SerializeToString,
             ),
             'SignIn': grpc.unary_unary_rpc_method_handler(
                     servicer.SignIn,
@@ -7194,6 +7194,33 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def GetHealth(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetHealth',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Health.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetPlatformHealth(request,
             target,
             options=(),
@@ -7696,33 +7723,6 @@ class Muster:
             '/muster.v1.Muster/JoinWorker',
             muster_dot_v1_dot_muster__pb2.JoinWorkerRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.WorkerCredentials.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetHealth(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/muster.v1.Muster/GetHealth',
-            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
-            muster_dot_v1_dot_muster__pb2.Health.FromString,
             options,
             channel_credentials,
             insecure,

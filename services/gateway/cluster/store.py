@@ -1,0 +1,36 @@
+"""Reads rented machines."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import DateTime, Row, cast, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.cluster.tables import instance
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+_TOLD = instance.c.changed
+
+INSTANCES = Cells(
+    instance,
+    {
+        name: _TOLD[name].as_string()
+        for name in ("pool", "worker", "driver", "state", "reason", "zone", "purchase")
+    }
+    | {"kind": _TOLD["machine_kind"].as_string()}
+    | {"slots": _TOLD["slots"].as_integer(), "price_per_hour": _TOLD["price_per_hour"].as_float()}
+    | {
+        name: cast(_TOLD[name].as_string(), DateTime(timezone=True))
+        for name in ("since", "launched_at", "ended_at")
+    },
+)
+"""What of a machine a list can go by."""
+
+
+async def load_instances(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, select(instance), INSTANCES, wanted)
+
+
+async def load_instance(connection: AsyncConnection, id: UUID) -> Row[Any] | None:
+    return (await connection.execute(select(instance).where(instance.c.id == id))).one_or_none()

@@ -1,0 +1,36 @@
+"""Code snapshots by their hash."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.code.tables import code
+
+
+async def load_code(connection: AsyncConnection, sha256: str) -> Row[Any] | None:
+    """With its files, which none but the check of an entrypoint reads: once for each, not once for each experiment."""
+    return (await connection.execute(select(code).where(code.c.sha256 == sha256))).one_or_none()
+
+
+async def save_code(
+    connection: AsyncConnection, tenant: UUID, sha256: str, size_bytes: int, files: Sequence[str], now: Any
+) -> None:
+    statement = upsert(code).values(
+        tenant=tenant, sha256=sha256, size_bytes=size_bytes, files=list(files), created_at=now
+    )
+    await connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["tenant", "sha256"],
+            set_={"files": statement.excluded.files},
+            where=code.c.files.is_(None),
+        )
+    )
+
+
+async def forget_code(connection: AsyncConnection, sha256: str) -> None:
+    """The registry no longer has it."""
+    await connection.execute(code.delete().where(code.c.sha256 == sha256))

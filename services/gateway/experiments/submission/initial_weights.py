@@ -1,0 +1,83 @@
+"""The weights that an experiment starts from: what its config names is found before it is committed, and kept as it was then."""
+
+from uuid import UUID
+
+from muster.config import ExperimentConfig
+from muster.errors import NotFound, Rejected
+from services.gateway.checkpoints.find import check_visible
+from services.gateway.experiments.submission.checks import unless_away
+from services.gateway.models.find import model_in, version_in
+from services.gateway.platform.call import Call
+from services.gateway.platform.schema import JsonObject
+from shared.ids import CheckpointId
+from shared.messages.checkpoints import ListCheckpoints
+
+_CHECKPOINT = "searcher.source_checkpoint_uuid"
+_MODEL = "searcher.source_model"
+
+
+async def resolve_start(call: Call, config: ExperimentConfig) -> ExperimentConfig:
+    """Return the config with the number of the version that `source_model` names by now, and with its checkpoint: the experiment
+    stays the same though aliases move on.
+
+    Raises:
+        Rejected: There is no such model or version, its checkpoint is not the one that the config names too, or none is stored.
+    """
+    searcher, place = config.searcher, _CHECKPOINT
+    given = UUID(searcher.source_checkpoint_uuid) if searcher.source_checkpoint_uuid else None
+    checkpoint = given
+    if searcher.source_model is not None:
+        place = _MODEL
+        name, checkpoint = await _find_version(call, searcher.source_model)
+        if given not in (None, checkpoint):
+            raise Rejected(
+                "start_ambiguous",
+                f"{name} is checkpoint {checkpoint}, not {given}",
+                _CHECKPOINT,
+                "give one of them",
+            )
+        found = {"source_model": name, "source_checkpoint_uuid": str(checkpoint)}
+        config = config.model_copy(update={"searcher": searcher.model_copy(update=found)})
+    if checkpoint is not None:
+        await _check_stored(call, checkpoint, place)
+    return config
+
+
+def without_start(document: JsonObject, overrides: JsonObject) -> JsonObject:
+    """The config of an experiment to be forked, without the weights that it started from where the fork names others."""
+    searcher, changed = document.get("searcher"), overrides.get("searcher")
+    keys = ("source_model", "source_checkpoint_uuid")
+    if not isinstance(searcher, dict) or not isinstance(changed, dict) or not set(keys) & set(changed):
+        return document
+    return document | {"searcher": {key: value for key, value in searcher.items() if key not in keys}}
+
+
+async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
+    """The version as `name@number`, and its checkpoint; without a version the newest."""
+    name, _, version = reference.partition("@")
+    try:
+        async with call.as_reader().read() as connection:
+            model = await model_in(connection, name)
+            row = await version_in(connection, model, version or "latest")
+    except NotFound as error:
+        raise Rejected("model_unknown", error.message, _MODEL, error.hint) from error
+    return f"{model.name}@{row.number}", UUID(row.changed["checkpoint_id"])
+
+
+async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
+    question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
+    if place == _CHECKPOINT:  # Who sees a version may have its files, wherever they were trained.
+        try:
+            await check_visible(call.as_reader(), checkpoint)
+        except NotFound:
+            raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
+    page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    if page is None:
+        return
+    if not page.checkpoints:
+        raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place)
+    state = page.checkpoints[0].state
+    if state != "saved":
+        raise Rejected(
+            "checkpoint_not_saved", f"checkpoint {checkpoint} is {state}, and cannot be started from", place
+        )

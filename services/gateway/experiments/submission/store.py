@@ -1,0 +1,92 @@
+"""The submission of an experiment: its key, its number and what bounds it in one statement, its row in another.
+
+While it goes on, the tenant's counter is held, and everybody else of the tenant waits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy import Select, Text, Uuid, cast, exists, func, literal, select
+from sqlalchemy.dialects.postgresql import JSON, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.deletions.tables import deletion
+from services.gateway.experiments.tables import experiment
+from services.gateway.platform.commands.tables import idempotency
+from services.gateway.platform.events.tables import counter
+from services.gateway.quotas.tables import quota
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The number that an experiment has, and what may forbid it; `most`: of open experiments, by workspace, the tenant's own as ""."""
+
+    number: int
+    is_doomed: bool
+    most: Mapping[str, int]
+
+
+async def begin(
+    connection: AsyncConnection, tenant: UUID, workspace: str, claim: Mapping[str, Any] | None
+) -> Begun | None:
+    """Claims a key and takes the tenant's next number; holds the counter's row until the end of the transaction, so that none is skipped.
+
+    Args:
+        claim: the key with what `claim_key` takes; None: without one.
+
+    Returns:
+        None where the key was claimed before; nothing has changed then.
+    """
+    row = (await connection.execute(_begin(tenant, workspace, claim))).one()
+    if row.number is None:
+        return None
+    return Begun(row.number, row.is_doomed, row.most or {})
+
+
+async def insert_experiment(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    given = {
+        name: _as_json(value) if isinstance(experiment.c[name].type, JSON) else value
+        for name, value in values.items()
+        if value is not None
+    }
+    await connection.execute(insert(experiment).values(given))
+
+
+def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Select[Any]:
+    first = select(literal(tenant, Uuid), literal(1), literal(0))
+    if claim is not None:
+        names = ("operation", "key", "fingerprint", "entity", "created_at")
+        claimed = (
+            insert(idempotency)
+            .values(tenant=tenant, position=0, **{name: claim[name] for name in names})
+            .on_conflict_do_nothing()
+            .returning(idempotency.c.key)
+            .cte("claimed")
+        )
+        first = first.where(exists().select_from(claimed))
+    numbered = (
+        insert(counter)
+        .from_select(["tenant", "experiments", "events"], first)
+        .on_conflict_do_update(index_elements=["tenant"], set_={"experiments": counter.c.experiments + 1})
+        .returning(counter.c.experiments)
+        .cte("numbered")
+    )
+    is_doomed = exists().where(
+        deletion.c.scope == "workspace", deletion.c.name == workspace, deletion.c.ended_at.is_(None)
+    )
+    most = select(func.json_object_agg(quota.c.workspace, quota.c.max_experiments)).where(
+        quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
+    )
+    return select(
+        select(numbered.c.experiments).scalar_subquery().label("number"),
+        is_doomed.label("is_doomed"),
+        most.scalar_subquery().label("most"),
+    )
+
+
+def _as_json(value: object) -> Any:
+    """As text, which keeps the order of keys and takes what a config's author may write, such as dates."""
+    return cast(literal(orjson.dumps(value, default=str).decode(), Text), JSON)

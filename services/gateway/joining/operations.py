@@ -1,0 +1,84 @@
+"""The joining of workers: one-time tokens, and credentials in exchange for one."""
+
+from muster.errors import Rejected
+from services.gateway.joining.schema import (
+    IssueJoinTokenRequest,
+    JoinToken,
+    JoinWorkerRequest,
+    WorkerCredentials,
+)
+from services.gateway.platform.auth.permissions import Access, Permission
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands.idempotency import claim_apart, remember
+from services.gateway.platform.limits.buckets import RateClass
+from services.gateway.platform.operation import Operation
+from services.gateway.platform.operation_terms import KEY, NATURAL
+from shared.ids import SITE, PoolName, WorkerId, new_id
+from shared.messages.machine_pools import IdentifyMachine
+from shared.messages.workers import IssueJoin, Join
+
+
+async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
+    """Makes a one-time token with which one machine can join a pool."""
+    earlier = await claim_apart(call, request, new_id(call.doors.clock))
+    if earlier is not None and earlier.response is not None:
+        return JoinToken.model_validate(earlier.response)
+    question = IssueJoin(
+        pool=PoolName(request.pool),
+        worker=WorkerId(request.worker) if request.worker else None,
+        life_s=float(request.ttl_s),
+    )
+    issued = await call.ask_for_change(question)
+    answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
+    async with call.transaction() as unit:
+        # Of two that were issued at once only the first is told to anybody.
+        return await remember(call, unit.connection, answer)
+
+
+async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
+    """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own."""
+    question = Join(
+        token=call.join_token or await _token_of(call, request),
+        worker=WorkerId(request.worker),
+        user_key=request.user_key,
+        pool=PoolName(request.pool),
+        address=request.address,
+        version=request.version,
+        trouble=request.trouble,
+    )
+    try:
+        found = await call.ask_for_change(question)
+    except Rejected as error:
+        if error.code == "bad_join_token":
+            raise Rejected(
+                "unauthenticated", error.message, hint="take a new one: POST /v1/join-tokens"
+            ) from error
+        raise
+    return WorkerCredentials(
+        worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
+    )
+
+
+async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
+    """The token of a rented machine, by what its provider says of it: the provisioner knows its machines."""
+    if request.identity_document is None:
+        raise Rejected(
+            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
+        )
+    question = IdentifyMachine(
+        worker=WorkerId(request.worker),
+        document=request.identity_document,
+        signature=request.identity_signature or "",
+    )
+    try:
+        return (await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)).token
+    except Rejected as error:
+        raise Rejected("unauthenticated", error.message, hint=error.hint) from error
+
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
+    Operation("IssueJoinToken", "POST", "/v1/join-tokens", IssueJoinTokenRequest, JoinToken, Permission.WORKER_JOIN, KEY, issue_join_token, status=201, secret=True, waits=True),
+    Operation("JoinWorker", "POST", "/v1/workers/join", JoinWorkerRequest, WorkerCredentials, Access.JOIN_TOKEN, NATURAL, join_worker, rate=RateClass.JOIN, secret=True, waits=True),
+)
+# fmt: on

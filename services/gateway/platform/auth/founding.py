@@ -1,0 +1,51 @@
+"""Who a tenant begins with: an account whose roles are then its own to change, and which comes back with no restart."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.store import accounts as people, roles
+from shared.ids import derived_id
+
+FOUNDER = "admin"
+SERVICE_ACCOUNT = "service_account"
+
+
+async def ensure_founder(
+    connection: AsyncConnection, tenant: UUID, given: Sequence[str], now: datetime
+) -> UUID:
+    """The account; it is given these roles when it is made, and never again."""
+    account = derived_id(tenant, "account", FOUNDER)
+    values = {
+        "tenant": tenant,
+        "id": account,
+        "name": FOUNDER,
+        "kind": SERVICE_ACCOUNT,
+        "display_name": "who began",
+        "created_at": now,
+    }
+    if await people.insert_account(connection, values):
+        for role in given:
+            values = binding_values(tenant, role, account, None, TENANT)
+            await roles.insert_binding(connection, values | {"created_at": now, "by": FOUNDER})
+    return account
+
+
+def binding_values(
+    tenant: UUID, role: str, account: UUID | None, team: UUID | None, place: Place
+) -> dict[str, Any]:
+    """A binding under the id that it always has."""
+    parts = (role, str(account or team), place.workspace or "", place.project or "")
+    return {
+        "tenant": tenant,
+        "id": derived_id(tenant, "binding", *parts),
+        "role": role,
+        "account": account,
+        "team": team,
+        "workspace": place.workspace,
+        "project": place.project,
+    }

@@ -1,0 +1,192 @@
+"""What providers of OpenID Connect say: their own description, their keys, and tokens for codes. Edge; what must hold of a token is `shared.jwts`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+
+from muster.errors import Transient
+from services.gateway.platform.auth.sign_in.file import ProviderSection, check_address
+from services.gateway.platform.auth.sign_in.tickets import Secrets
+from services.gateway.platform.outbound.client import INSIDE, Outward
+from shared import jwts
+from shared.clock import Clock
+from shared.jwts import Claims, Expected, NotValid
+from shared.keysets import KeySet
+
+_MOST_BYTES = 512 * 1024
+_TIMEOUT = aiohttp.ClientTimeout(total=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What of a provider's description counts here (OpenID Connect Discovery 1.0)."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    says_issuer: bool
+    """It sends `iss` with each answer (RFC 9207), so that one without is not its own."""
+    basic: bool
+    """The client's secret goes in the header, not in the form."""
+
+
+class Providers:
+    """All providers of the site, by name and by what they sign."""
+
+    def __init__(self, sections: Mapping[str, ProviderSection], clock: Clock) -> None:
+        self._sections = sections
+        self._outward = {name: Outward(one.reachable, reads=True) for name, one in sections.items()}
+        self._described: dict[str, Described] = {}
+        self._keys = {name: KeySet(name, partial(self._fetch_keys, name), clock) for name in sections}
+
+    async def __aenter__(self) -> Self:
+        for one in self._outward.values():
+            await one.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for one in self._outward.values():
+            await one.__aexit__(kind, error, trace)
+
+    def get(self, name: str) -> ProviderSection | None:
+        return self._sections.get(name)
+
+    def of_tenant(self, name: str, tenant: str) -> ProviderSection | None:
+        """None for another tenant's, as for one that is nowhere."""
+        found = self._sections.get(name)
+        return found if found is not None and found.tenant == tenant else None
+
+    def shown(self) -> Mapping[str, str]:
+        """What strangers are told of providers for people: names with their labels, in the order of the file."""
+        return {name: one.label for name, one in self._sections.items() if one.label and one.client_id}
+
+    async def verify_program(self, token: str) -> tuple[ProviderSection, Claims]:
+        """Whose provider signed a program's token, and what it says.
+
+        Raises:
+            NotValid: it is not to be believed.
+            Transient: the provider's keys cannot be had.
+        """
+        _, said = jwts.read_unverified(token)
+        audience = said.get("aud")
+        audiences = audience if isinstance(audience, list) else [audience]
+        for name, section in self._sections.items():
+            if (
+                section.audience is not None
+                and section.issuer == said.get("iss")
+                and section.audience in audiences
+            ):
+                expected = Expected(section.issuer, section.audience)
+                return section, await self._keys[name].verify(token, expected)
+        raise NotValid("no provider of ours signs such tokens")
+
+    async def describe(self, name: str) -> Described:
+        """The provider's description.
+
+        Raises:
+            Transient: it cannot be had, or is not what it must be.
+        """
+        if name not in self._described:
+            issuer = self._sections[name].issuer
+            self._described[name] = _described(issuer, await self._fetch(name, _well_known(issuer)))
+        return self._described[name]
+
+    async def redeem(self, name: str, code: str, redirect: str, secrets: Secrets) -> Claims:
+        """What the provider says of the person whom it gave this code.
+
+        Raises:
+            NotValid: the code is not good, or what came for it is not to be believed.
+            Transient: the provider is away.
+        """
+        section, described = self._sections[name], await self.describe(name)
+        client_id = section.client_id or ""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": secrets.verifier,
+            "client_id": client_id,
+        }
+        secret = section.client_secret_file.read_text().strip() if section.client_secret_file else None
+        auth = None
+        if secret is not None and described.basic:
+            auth = aiohttp.BasicAuth(client_id, secret)
+        elif secret is not None:
+            form["client_secret"] = secret
+        answer = await self._fetch(name, described.token_endpoint, form, auth)
+        token = answer.get("id_token")
+        if not isinstance(token, str) or not jwts.is_jwt(token):
+            raise NotValid(f"no id_token, but {answer.get('error', 'nothing')}")
+        return await self._keys[name].verify(token, Expected(section.issuer, client_id, secrets.nonce))
+
+    async def _fetch_keys(self, name: str) -> Mapping[str, Any]:
+        return await self._fetch(name, (await self.describe(name)).jwks_uri)
+
+    async def _fetch(
+        self,
+        name: str,
+        url: str,
+        form: Mapping[str, str] | None = None,
+        auth: aiohttp.BasicAuth | None = None,
+    ) -> Mapping[str, Any]:
+        """A JSON object: small, soon, and from where it was asked for."""
+        verb = "GET" if form is None else "POST"
+        options: dict[str, Any] = {"timeout": _TIMEOUT, "allow_redirects": False, "data": form, "auth": auth}
+        session = self._outward[name].session(urlsplit(url).scheme)
+        try:
+            async with session.request(
+                verb, url, headers={"Accept": "application/json"}, **options
+            ) as answer:
+                body = await answer.content.read(_MOST_BYTES + 1)
+                while len(body) <= _MOST_BYTES and (more := await answer.content.read(_MOST_BYTES)):
+                    body += more
+                status = answer.status
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise _unreached(url, error) from None
+        try:
+            document = orjson.loads(body) if len(body) <= _MOST_BYTES else None
+        except orjson.JSONDecodeError:
+            document = None
+        is_read = status == 200 or (form is not None and 400 <= status < 500)
+        if not is_read or not isinstance(document, dict):
+            raise Transient(f"{url} answered with status {status} and no description", code="provider_away")
+        return document
+
+
+def _unreached(url: str, error: Exception) -> Transient:
+    if INSIDE in str(error):
+        said = f"{url} was not called: {INSIDE} by `networks` of the provider in its sign-in file"
+        return Transient(said, code="provider_away")
+    return Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away")
+
+
+def _well_known(issuer: str) -> str:
+    return f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+
+
+def _described(issuer: str, document: Mapping[str, Any]) -> Described:
+    """Raises Transient where it is another's description, or has no addresses that can be used."""
+    if document.get("issuer") != issuer:
+        raise Transient(f"what {issuer} describes is another issuer", code="provider_away")
+    addresses = {}
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        address = document.get(name)
+        try:
+            check_address(str(address))
+        except ValueError as error:
+            raise Transient(f"{name} of {issuer}: {error}", code="provider_away") from None
+        addresses[name] = str(address)
+    methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    return Described(
+        **addresses,
+        says_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        basic="client_secret_post" not in methods,
+    )

@@ -1,0 +1,99 @@
+"""Accounts of people and programs, and their groups (`team`, as `group` is a word of SQL)."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Text, delete, func, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.auth.store.tables import account, membership, team
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+_GROUPS = func.array(
+    select(team.c.name)
+    .join(membership, membership.c.team == team.c.id)
+    .where(membership.c.account == account.c.id)
+    .order_by(team.c.name)
+    .correlate(account)
+    .scalar_subquery(),
+    type_=ARRAY(Text),
+)
+_MEMBERS = (
+    select(func.count())
+    .select_from(membership)
+    .where(membership.c.team == team.c.id)
+    .correlate(team)
+    .scalar_subquery()
+)
+ACCOUNTS = Cells(account, {"groups": _GROUPS})
+TEAMS = Cells(team, {"members": _MEMBERS})
+"""What of accounts and groups a list can go by."""
+
+
+async def insert_account(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+    """False where there is one of that name."""
+    statement = upsert(account).values(**values).on_conflict_do_nothing()
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_account(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
+    """By id or name, with the names of its groups."""
+    column = account.c.id if isinstance(reference, UUID) else account.c.name
+    return (await connection.execute(_accounts().where(column == reference))).one_or_none()
+
+
+async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted: Wanted) -> Part:
+    """Of one group, or all."""
+    query = _accounts()
+    if group is not None:
+        members = select(membership.c.account).where(membership.c.team == group)
+        query = query.where(account.c.id.in_(members))
+    return await load_part(connection, query, ACCOUNTS, wanted)
+
+
+async def save_account(connection: AsyncConnection, account_id: UUID, values: Mapping[str, Any]) -> None:
+    await connection.execute(update(account).where(account.c.id == account_id).values(**values))
+
+
+async def insert_team(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+    """False where there is one of that name."""
+    statement = upsert(team).values(**values).on_conflict_do_nothing()
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_team(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
+    """By id or name, with the number of its members."""
+    column = team.c.id if isinstance(reference, UUID) else team.c.name
+    return (await connection.execute(_teams().where(column == reference))).one_or_none()
+
+
+async def load_teams(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, _teams(), TEAMS, wanted)
+
+
+async def delete_team(connection: AsyncConnection, team_id: UUID) -> None:
+    """With its memberships."""
+    await connection.execute(delete(membership).where(membership.c.team == team_id))
+    await connection.execute(delete(team).where(team.c.id == team_id))
+
+
+async def add_member(connection: AsyncConnection, tenant: UUID, team_id: UUID, account_id: UUID) -> None:
+    """The same again changes nothing."""
+    statement = upsert(membership).values(tenant=tenant, team=team_id, account=account_id)
+    await connection.execute(statement.on_conflict_do_nothing())
+
+
+async def remove_member(connection: AsyncConnection, team_id: UUID, account_id: UUID) -> None:
+    mine = (membership.c.team == team_id) & (membership.c.account == account_id)
+    await connection.execute(delete(membership).where(mine))
+
+
+def _accounts() -> Any:
+    return select(account, _GROUPS.label("groups"))
+
+
+def _teams() -> Any:
+    return select(team, _MEMBERS.label("members"))

@@ -1,0 +1,125 @@
+"""Roles that a tenant made, and who was given which role where."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.platform.auth.grants import Binding, Place
+from services.gateway.platform.auth.permissions import ROLES, parse_permissions
+from services.gateway.platform.auth.store.tables import account, binding, membership, role, team
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
+"""What of a binding a list can go by."""
+
+
+async def load_given(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
+    """What an account was given itself, and through its groups."""
+    teams = select(membership.c.team).where(membership.c.account == account_id)
+    return await _load_given(
+        connection, tenant, or_(binding.c.account == account_id, binding.c.team.in_(teams))
+    )
+
+
+async def load_given_to_team(connection: AsyncConnection, tenant: UUID, team_id: UUID) -> list[Binding]:
+    """What a group was given."""
+    return await _load_given(connection, tenant, binding.c.team == team_id)
+
+
+async def load_given_by(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
+    """What one binding gives."""
+    return await _load_given(connection, tenant, binding.c.id == binding_id)
+
+
+async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+    """Until the transaction ends, others of the tenant wait here; what it has changed counts for them then."""
+    await connection.execute(
+        select(func.pg_advisory_xact_lock(func.hashtextextended(f"muster:access:{tenant}", 0)))
+    )
+
+
+async def find_role(connection: AsyncConnection, name: str) -> Row[Any] | None:
+    return (await connection.execute(select(role).where(role.c.name == name))).one_or_none()
+
+
+async def load_roles(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """By name."""
+    return (await connection.execute(select(role).order_by(role.c.name))).all()
+
+
+async def insert_role(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+    """False where there is one of that name."""
+    statement = upsert(role).values(**values).on_conflict_do_nothing()
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def save_role(connection: AsyncConnection, name: str, values: Mapping[str, Any]) -> None:
+    await connection.execute(update(role).where(role.c.name == name).values(**values))
+
+
+async def delete_role(connection: AsyncConnection, name: str) -> None:
+    await connection.execute(delete(role).where(role.c.name == name))
+
+
+async def count_bindings(connection: AsyncConnection, name: str) -> int:
+    """How often a role was given."""
+    query = select(func.count()).select_from(binding).where(binding.c.role == name)
+    return (await connection.execute(query)).scalar_one()
+
+
+async def insert_binding(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """The same again changes nothing."""
+    await connection.execute(upsert(binding).values(**values).on_conflict_do_nothing())
+
+
+async def load_binding(connection: AsyncConnection, binding_id: UUID) -> Row[Any] | None:
+    query = _bindings().where(binding.c.id == binding_id)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], wanted: Wanted) -> Part:
+    """Those of the role, user, group and workspace that are named."""
+    query = _bindings()
+    for name, value in named.items():
+        query = query.where(BINDINGS.named(name) == value)
+    return await load_part(connection, query, BINDINGS, wanted)
+
+
+async def delete_binding(connection: AsyncConnection, binding_id: UUID) -> None:
+    await connection.execute(delete(binding).where(binding.c.id == binding_id))
+
+
+async def delete_bindings_of_team(connection: AsyncConnection, team_id: UUID) -> None:
+    await connection.execute(delete(binding).where(binding.c.team == team_id))
+
+
+def _bindings() -> Any:
+    """Bindings with the names of those who have them."""
+    named = select(binding, account.c.name.label("user"), team.c.name.label("group"))
+    return named.outerjoin(account, account.c.id == binding.c.account).outerjoin(
+        team, team.c.id == binding.c.team
+    )
+
+
+async def _load_given(connection: AsyncConnection, tenant: UUID, whose: Any) -> list[Binding]:
+    """In one order, as callers are compared by it. A role that is no more gives nothing."""
+    query = (
+        select(binding.c.role, binding.c.workspace, binding.c.project, role.c.permissions)
+        .outerjoin(role, (role.c.tenant == binding.c.tenant) & (role.c.name == binding.c.role))
+        .where(binding.c.tenant == tenant, whose)
+        .order_by(binding.c.id)
+    )
+    rows = await connection.execute(query)
+    return [
+        Binding(
+            row.role,
+            ROLES.get(row.role) or parse_permissions(row.permissions or []),
+            Place(row.workspace, row.project),
+        )
+        for row in rows
+    ]

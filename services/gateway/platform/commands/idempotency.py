@@ -1,0 +1,135 @@
+"""Idempotency keys: the same request again has the same answer, another request with the same key is refused.
+
+An answer that holds a secret is kept sealed, under a key made of the pepper and of the idempotency key.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+import orjson
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict
+from services.gateway.platform.call import Call
+from services.gateway.platform.commands.store import claim_key, drop_key, save_answer
+from services.gateway.platform.schema import Request, Resource
+from services.gateway.platform.sealing import NONCE_BYTES, seal, unseal
+from shared.bus import Unit
+
+A = TypeVar("A", bound=Resource)
+_SEALED = "sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a request ordered: the operation, where the feed stood before it, and its answer, once that is known."""
+
+    operation_id: UUID
+    position: int
+    response: JsonValue = None
+
+
+async def claim(
+    call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
+) -> Claimed | None:
+    """Claims the call's key for an operation; what was ordered under it before instead, if anything.
+
+    Args:
+        position: the last of the tenant's feed, behind which the operation's outcome will be told.
+
+    Raises:
+        Conflict: the key was used for another request.
+    """
+    values = claimed_by(call, unit, request, operation_id, position)
+    if values is None:
+        return None
+    earlier = await claim_key(unit.connection, values)
+    if earlier is not None and bytes(earlier.fingerprint) != values["fingerprint"]:
+        raise Conflict(
+            "idempotency_key_reused",
+            "this Idempotency-Key was used for another request within the last 24 hours",
+            "Idempotency-Key",
+            "use a new key for a new request",
+        )
+    if earlier is None:
+        return None
+    call.note(code="repeated")
+    return Claimed(earlier.entity, earlier.position, _opened(call, values["key"], earlier.response))
+
+
+def claimed_by(
+    call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
+) -> dict[str, Any] | None:
+    """The claim of the call's key as a row; None where the call has none."""
+    if call.idempotency_key is None:
+        return None
+    return {
+        "tenant": call.tenant,
+        "operation": call.operation,
+        "key": call.idempotency_key,
+        "fingerprint": _fingerprint(call, request),
+        "entity": operation_id,
+        "position": position,
+        "created_at": unit.now,
+    }
+
+
+async def claim_apart(call: Call, request: Request, operation_id: UUID) -> Claimed | None:
+    """Claims as `claim`, where another service is asked for what is made: in a transaction of its own, before that."""
+    async with call.transaction(audited=False) as unit:
+        return await claim(call, unit, request, operation_id)
+
+
+async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
+    """Keeps the answer for whoever repeats the request; returns the one that is kept, where two were made at once."""
+    key = call.idempotency_key
+    if key is None:
+        return answer
+    shown = _closed(call, key, answer.model_dump(mode="json"))
+    kept = await save_answer(connection, call.tenant, call.operation, key, shown)
+    return answer if kept == shown else type(answer).model_validate(_opened(call, key, kept))
+
+
+async def forget(call: Call, operation_id: UUID) -> None:
+    """The owner refused the operation: the key may be used again."""
+    if call.idempotency_key is not None:
+        async with call.transaction() as unit:
+            await drop_key(unit.connection, call.tenant, call.operation, call.idempotency_key, operation_id)
+
+
+def _fingerprint(call: Call, request: Request) -> bytes:
+    """Who asks is part of what is asked: another person's approval is another request."""
+    asked = {"by": str(call.caller.user or call.caller.name), "request": request.model_dump(mode="json")}
+    if call.is_secret:  # Two tokens without a user may bear one name.
+        asked["token"] = str(call.caller.token_id)
+    return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _closed(call: Call, key: str, answer: JsonValue) -> JsonValue:
+    if not call.is_secret:
+        return answer
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    sealed = seal(_key(call, key), nonce, _context(call, key), orjson.dumps(answer).decode())
+    return {_SEALED: base64.b64encode(sealed).decode()}
+
+
+def _opened(call: Call, key: str, kept: JsonValue) -> JsonValue:
+    if not call.is_secret or kept is None:
+        return kept
+    sealed = base64.b64decode(cast(dict[str, str], kept)[_SEALED])
+    answer: JsonValue = orjson.loads(unseal(_key(call, key), _context(call, key), sealed))
+    return answer
+
+
+def _key(call: Call, key: str) -> bytes:
+    return hmac.digest(call.doors.keys.answer, key.encode(), hashlib.sha256)
+
+
+def _context(call: Call, key: str) -> bytes:
+    return f"{call.tenant}:{call.operation}:{key}".encode()

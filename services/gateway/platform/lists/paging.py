@@ -1,0 +1,55 @@
+"""Pages of lists: signed cursors bound to caller, operation and filters."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import orjson
+
+from services.gateway.platform.call import Call
+from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
+from services.gateway.platform.schema import ListRequest, Request, Resource
+from shared.expressions.choosing import cell_of, choose
+from shared.expressions.fields import Position, Wanted, position_of
+
+Res = TypeVar("Res", bound=Resource)
+_NOT_A_FILTER = {"cursor", "limit", "after"}
+
+
+def read_wanted(call: Call, request: ListRequest) -> Wanted:
+    """What a request asks of its list. Raises Rejected for a filter or a sort that cannot be understood, and for a foreign cursor."""
+    filter_, orders = request.listing.read(request.filter, request.sort)
+    return Wanted(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
+
+
+def choose_page(
+    call: Call, request: ListRequest, wanted: Wanted, items: Sequence[Res]
+) -> tuple[list[Res], str | None]:
+    """What is wanted of items that are all at hand, and the cursor of what comes next."""
+    found = choose(items, wanted, cell_of)
+    shown = found[: wanted.limit]
+    if len(found) == len(shown):
+        return shown, None
+    last = position_of(cell_of(shown[-1], order.column) for order in wanted.orders)
+    return shown, make_cursor(call, request, last)
+
+
+def next_cursor(call: Call, request: Request, position: Position | None) -> str | None:
+    """The cursor of a position; None where a list has ended."""
+    return None if position is None else make_cursor(call, request, position)
+
+
+def read_cursor(call: Call, request: Request, cursor: str | None, place: str = "cursor") -> Position | None:
+    """The position that `cursor` names; None without one. Raises Rejected for a foreign or changed cursor."""
+    if not cursor:
+        return None
+    return decode_cursor(call.doors.keys.cursor, _scope(call, request), cursor, place)
+
+
+def make_cursor(call: Call, request: Request, position: Position) -> str:
+    """The cursor of `position` in this list."""
+    return encode_cursor(call.doors.keys.cursor, _scope(call, request), position)
+
+
+def _scope(call: Call, request: Request) -> str:
+    filters = request.model_dump(mode="json", exclude=_NOT_A_FILTER, exclude_defaults=True)
+    return f"{call.tenant}:{call.operation}:{orjson.dumps(filters, option=orjson.OPT_SORT_KEYS).decode()}"

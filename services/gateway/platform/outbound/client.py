@@ -1,0 +1,117 @@
+"""Calls to addresses that others name: of the internet, and of networks that the site allows. Nothing inside is reached, whatever a name resolves to.
+Used by the sender of webhooks and by the providers of OpenID Connect."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from services.gateway.platform.outbound.addresses import Network, is_named, is_outside, parse_address
+
+INSIDE = "the address is of an internal network, which the site does not allow"
+_RESOLVERS = 8
+_HEADER_BYTES = 8190
+
+
+class InsideError(OSError):
+    """The address may not be called."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EACCES, INSIDE)
+
+
+class Outward:
+    """Sessions without redirect, cookie, proxy or shared connection.
+
+    Each address is judged when its socket is made, behind all names and spellings: what was judged is what is connected to.
+
+    Args:
+        networks: internal networks that may be called too, the only ones that may be without encryption.
+        reads: whether answers are read, and so unpacked.
+    """
+
+    def __init__(self, networks: Sequence[Network], *, reads: bool = False) -> None:
+        self._networks = tuple(networks)
+        self._reads = reads
+        self._resolver = _Resolver()
+
+    async def __aenter__(self) -> Self:
+        self._sessions = {
+            "http": self._session(self._plain_socket),
+            "https": self._session(self._secure_socket),
+        }
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for session in self._sessions.values():
+            await session.close()
+        self._resolver.pool.shutdown(wait=False, cancel_futures=True)
+
+    def session(self, scheme: str) -> aiohttp.ClientSession:
+        """The session of `http` or `https`."""
+        return self._sessions[scheme]
+
+    def _session(self, sockets: Any) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            resolver=self._resolver, use_dns_cache=False, force_close=True, limit=0, socket_factory=sockets
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            auto_decompress=self._reads,
+            max_line_size=_HEADER_BYTES,
+            max_field_size=_HEADER_BYTES,
+        )
+
+    def _plain_socket(self, found: Any) -> socket.socket:
+        """Unencrypted, within the networks that the site names alone."""
+        return _socket(found, allowed=self._is_named(found[4][0]))
+
+    def _secure_socket(self, found: Any) -> socket.socket:
+        address = parse_address(found[4][0])
+        allowed = address is not None and is_outside(address)
+        return _socket(found, allowed=allowed or self._is_named(found[4][0]))
+
+    def _is_named(self, text: str) -> bool:
+        address = parse_address(text)
+        return address is not None and is_named(address, self._networks)
+
+
+class _Resolver(AbstractResolver):
+    """Looks names up on threads of its own: one whose servers answer slowly holds up nothing else."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(_RESOLVERS, "outward-names")
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(
+            self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        )
+        return [
+            ResolveResult(
+                hostname=host, host=str(address[0]), port=port, family=kind, proto=protocol,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for kind, _, protocol, _, address in found
+        ]  # fmt: skip
+
+    async def close(self) -> None:
+        """The pool is closed with the sessions, which share it."""
+
+
+def _socket(found: Any, *, allowed: bool) -> socket.socket:
+    if not allowed:
+        raise InsideError
+    return socket.socket(found[0], found[1], found[2])

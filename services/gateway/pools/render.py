@@ -1,0 +1,19 @@
+"""From the scheduler's view of a pool to what users see."""
+
+from services.gateway.pools import schema as pools
+from shared.messages.pools import PoolView
+
+
+def render_pool(view: PoolView) -> pools.Pool:
+    return pools.Pool(
+        name=view.pool,
+        slot_kind=view.slot_kind,
+        workers=view.workers,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        waiting_slots=view.waiting_slots,
+        preemption=view.preemption,
+        exclusive=view.exclusive,
+        max_slots=view.max_slots,
+        rules=pools.PoolRules.model_validate(view.rules.model_dump()),
+    )

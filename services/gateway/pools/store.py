@@ -1,0 +1,47 @@
+"""What tenants and workspaces may hold in pools, as who keeps the site has said."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, func, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.pools.tables import limits
+
+
+async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
+    """Puts the limit in the place of the one before; returns its version, which rises."""
+    changed = {name: values[name] for name in ("guaranteed", "maximum", "weight")}
+    statement = (
+        upsert(limits)
+        .values(**values, version=1)
+        .on_conflict_do_update(
+            index_elements=["tenant", "workspace", "pool"], set_={**changed, "version": limits.c.version + 1}
+        )
+        .returning(limits.c.version)
+    )
+    version: int = (await connection.execute(statement)).scalar_one()
+    return version
+
+
+async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+    """Holds the tenant's limits until the end of the transaction: what is given of one guarantee is counted by one at a time."""
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"limits:{tenant}", 0))))
+
+
+async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:
+    """The one of the same tenant, workspace and pool; None: there is none yet."""
+    same = (limits.c[name] == values[name] for name in ("tenant", "workspace", "pool"))
+    return (await connection.execute(select(limits).where(*same))).one_or_none()
+
+
+async def load_limits(connection: AsyncConnection, pool: str | None) -> Sequence[Row[Any]]:
+    """Those that limit anything; whose is the connection's matter."""
+    says_something = (limits.c.guaranteed > 0) | limits.c.maximum.is_not(None) | (limits.c.weight != 1.0)
+    query = select(limits).where(says_something)
+    if pool is not None:
+        query = query.where(limits.c.pool == pool)
+    order = (limits.c.pool, limits.c.tenant, limits.c.workspace)
+    return (await connection.execute(query.order_by(*order))).all()

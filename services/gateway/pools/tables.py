@@ -1,0 +1,18 @@
+"""Limits of tenants and workspaces in pools."""
+
+from sqlalchemy import BigInteger, Column, Double, Integer, Table, Text, Uuid
+
+from services.gateway.platform.tables import metadata
+
+limits = Table(
+    "limits",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("pool", Text, primary_key=True),
+    Column("guaranteed", Integer, nullable=False),
+    Column("maximum", Integer),
+    Column("weight", Double, nullable=False),
+    Column("version", BigInteger, nullable=False),
+)
+"""What tenants may hold; an empty workspace is the tenant as a whole."""

@@ -1,0 +1,140 @@
+"""What searcher and scheduler last said of experiments, trials and runs: one statement for whatever number of them.
+
+Whoever projects holds the tenant's lock of the feed (`events.feed_lock`), so that what a statement finds known is what its changes are compared with.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from sqlalchemy import CTE, ColumnElement, Select, Table, Text, and_, cast, column, literal, select, update
+from sqlalchemy.dialects.postgresql import JSON, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.experiments.tables import experiment
+from services.gateway.projections.versions import Applied, V, Versioned, newest_of, taken_over
+from services.gateway.trials.tables import run, trial
+from shared.messages.experiments import ExperimentChanged, TrialChanged
+from shared.messages.queue import RequestRanked
+from shared.messages.runs import RunState
+from shared.statements import among, rows_given
+
+
+async def apply_experiments(
+    connection: AsyncConnection, batch: Sequence[ExperimentChanged]
+) -> list[Applied[ExperimentChanged]]:
+    """Takes over what is newer than what is known; in the order of the batch. Of experiments that are not here nothing is."""
+    newest = newest_of((one.experiment_id, one) for one in batch)
+    names = ("version", "state", "reason", "progress", "best", "trials", "priority", "archived")
+    more = ("final", "started_at", "ended_at", "terms", "budget")
+    rows = [(id_, *(_plain(getattr(one, name)) for name in (*names, *more))) for id_, one in newest.items()]
+    write = _update(experiment, ("id", *names, *more), rows, version="version")
+    known = select(experiment.c.id, experiment.c.version, experiment.c.state)
+    known = known.where(among(experiment.c.id, newest)).add_cte(write)
+    return _of_here(
+        await _standing(connection, known), [(one.experiment_id, one.state, one) for one in batch]
+    )
+
+
+async def apply_ranks(
+    connection: AsyncConnection, batch: Sequence[RequestRanked]
+) -> list[Applied[RequestRanked]]:
+    """The same of what experiments have in the queue."""
+    newest = newest_of((one.experiment_id, one) for one in batch)
+    rows = [(id_, one.version, _whole(one)) for id_, one in newest.items()]
+    write = _update(experiment, ("id", "rank_version", "rank"), rows, version="rank_version")
+    known = select(experiment.c.id, experiment.c.rank_version, literal(""))
+    known = known.where(among(experiment.c.id, newest)).add_cte(write)
+    return _of_here(await _standing(connection, known), [(one.experiment_id, "", one) for one in batch])
+
+
+async def apply_trials(
+    connection: AsyncConnection, tenant: UUID, batch: Sequence[TrialChanged]
+) -> list[Applied[TrialChanged]]:
+    """The same of trials; one that is not known is made so."""
+    newest = newest_of((one.trial_id, one) for one in batch)
+    fixed = ("tenant", "id", "experiment", "number")
+    rows = [
+        (tenant, id_, one.experiment_id, one.number, one.version, one.state, _best(one), _whole(one))
+        for id_, one in newest.items()
+    ]
+    write = _upsert(trial, fixed, ("version", "state", "best_value", "changed"), rows)
+    known = select(trial.c.id, trial.c.version, trial.c.state).where(among(trial.c.id, newest))
+    standing = await _standing(connection, known.add_cte(write))
+    return list(taken_over(standing, [(one.trial_id, one.state, one) for one in batch]))
+
+
+async def apply_runs(
+    connection: AsyncConnection, tenant: UUID, batch: Sequence[RunState], state: str
+) -> list[Applied[RunState]]:
+    """The same of runs, all of which are in `state` now."""
+    newest = newest_of((one.run_id, one) for one in batch)
+    fixed = ("tenant", "id", "trial", "number")
+    rows = [
+        (tenant, id_, one.trial_id, one.number, one.version, state, _whole(one))
+        for id_, one in newest.items()
+    ]
+    write = _upsert(run, fixed, ("version", "state", "changed"), rows)
+    known = select(run.c.id, run.c.version, run.c.state).where(among(run.c.id, newest))
+    standing = await _standing(connection, known.add_cte(write))
+    return list(taken_over(standing, [(one.run_id, state, one) for one in batch]))
+
+
+def _update(table: Table, names: Sequence[str], rows: Iterable[Sequence[object]], version: str) -> CTE:
+    """Rows by their `id`, the newer of them written over what is known."""
+    given = _given(table, names, rows)
+    is_newer = and_(table.c.id == given["id"], table.c[version] < given[version])
+    values = {name: value for name, value in given.items() if name != "id"}
+    return update(table).where(is_newer).values(values).cte("written")
+
+
+def _upsert(
+    table: Table, fixed: Sequence[str], changing: Sequence[str], rows: Iterable[Sequence[object]]
+) -> CTE:
+    """The same, and those that are not known are made."""
+    given = _given(table, (*fixed, *changing), rows)
+    write = insert(table).from_select(list(given), select(*given.values()))
+    write = write.on_conflict_do_update(
+        index_elements=["id"],
+        set_={name: write.excluded[name] for name in changing},
+        where=table.c.version < write.excluded.version,
+    )
+    return write.cte("written")
+
+
+def _given(
+    table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]
+) -> dict[str, ColumnElement[Any]]:
+    """The rows' columns by their names; what is JSON comes as text, which keeps the order of its keys."""
+    types = {name: table.c[name].type for name in names}
+    columns = [column(name, Text() if isinstance(one, JSON) else one) for name, one in types.items()]
+    given = rows_given(columns, rows)
+    return {
+        name: cast(given.c[name], one) if isinstance(one, JSON) else given.c[name]
+        for name, one in types.items()
+    }
+
+
+async def _standing(
+    connection: AsyncConnection, known: Select[UUID, int, str]
+) -> dict[UUID, tuple[int, str]]:
+    return {id_: (version, state) for id_, version, state in await connection.execute(known)}
+
+
+def _of_here(
+    standing: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
+) -> list[Applied[V]]:
+    return list(taken_over(standing, (one for one in told if one[0] in standing)))
+
+
+def _plain(value: object) -> object:
+    return value.model_dump_json() if isinstance(value, BaseModel) else value
+
+
+def _best(changed: TrialChanged) -> float | None:
+    return changed.best.value if changed.best else None
+
+
+def _whole(message: Versioned) -> str:
+    return message.to_bytes().decode()

@@ -1,0 +1,18 @@
+"""Rented machines as the provisioner announces them."""
+
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.cluster.tables import instance
+from shared.messages.instances import InstanceChanged
+
+
+async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {"version": changed.version, "changed": changed.as_json()}
+    statement = (
+        upsert(instance)
+        .values(id=changed.instance_id, **values)
+        .on_conflict_do_update(index_elements=["id"], set_=values, where=instance.c.version < changed.version)
+    )
+    return (await connection.execute(statement)).rowcount > 0

@@ -1,0 +1,18 @@
+"""The tenant that a request names."""
+
+from muster.errors import NotFound
+from services.gateway.platform.auth.store import tokens as access
+from services.gateway.platform.call import Call
+from shared.ids import TenantId
+
+
+async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
+    """The tenant that is meant: only who sees all tenants may name another than their own."""
+    if name is None or name == call.caller.tenant_name:
+        return call.tenant, call.caller.tenant_name
+    if call.caller.keeps_site:
+        async with call.doors.database.system() as connection:
+            found = await access.find_tenant(connection, name)
+        if found is not None:
+            return found, name
+    raise NotFound(f"tenant {name}")

@@ -1,0 +1,153 @@
+"""Reads trials and runs."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, DateTime, Row, and_, cast, false, func, not_, or_, select, true
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.experiments.store import finite_cell
+from services.gateway.experiments.tables import experiment
+from services.gateway.trials.tables import run, trial
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which trials: in one of these states (none: in any), and called invalid by their scripts: True, these too, or alone; False, none of these."""
+
+    states: Sequence[str] = ()
+    invalid: bool | None = None
+
+    @property
+    def condition(self) -> ColumnElement[bool]:
+        """As the database understands it."""
+        is_in = trial.c.state.in_(self.states) if self.states else true()
+        is_invalid = func.coalesce(trial.c.changed["invalid"].as_boolean(), false())
+        if self.invalid is None:
+            return is_in
+        if not self.invalid:
+            return and_(is_in, not_(is_invalid))
+        return or_(is_in, is_invalid) if self.states else is_invalid
+
+
+ALL = Standing()
+
+
+def _moment(value: ColumnElement[Any]) -> ColumnElement[datetime]:
+    """The time that stands in a document."""
+    return cast(value.as_string(), DateTime(timezone=True))
+
+
+TRIALS = Cells(
+    trial,
+    {
+        "best.value": finite_cell(trial.c.best_value),
+        "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
+        "finishing": func.coalesce(trial.c.changed["finishing"].as_boolean(), false()),
+        "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
+        **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
+        **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},
+    },
+)
+"""What of a trial a list can go by."""
+
+RUNS = Cells(
+    run,
+    {
+        **{name: run.c.changed[name].as_string() for name in ("outcome", "pool")},
+        "exit_code": run.c.changed["exit_code"].as_integer(),
+        "charged": func.coalesce(run.c.changed["charged"].as_boolean(), false()),
+        **{name: _moment(run.c.changed[name]) for name in ("granted_at", "ended_at")},
+    },
+)
+"""What of a run a list can go by."""
+
+
+async def load_points(connection: AsyncConnection, trials: Collection[UUID]) -> dict[UUID, Any]:
+    """The hyperparameters of these trials, by their ids."""
+    query = select(trial.c.id, trial.c.changed["hyperparameters"].label("point"))
+    rows = await connection.execute(query.where(trial.c.id.in_(trials)))
+    return {row.id: row.point for row in rows}
+
+
+async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
+    """By its id, or by the experiment's number and its own; with its experiment's number and config, and whether that is being deleted."""
+    query = select(
+        trial, experiment.c.number.label("experiment_number"), experiment.c.config, experiment.c.deleting
+    ).join(experiment, trial.c.experiment == experiment.c.id)
+    if isinstance(reference, UUID):
+        query = query.where(trial.c.id == reference)
+    else:
+        query = query.where(experiment.c.number == reference[0], trial.c.number == reference[1])
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_trial_numbers(
+    connection: AsyncConnection, ids: Collection[UUID]
+) -> dict[UUID, tuple[int, int]]:
+    """The numbers of trials' experiments, and their own."""
+    query = select(trial.c.id, experiment.c.number, trial.c.number).join(
+        experiment, trial.c.experiment == experiment.c.id
+    )
+    rows = await connection.execute(query.where(trial.c.id.in_(ids)))
+    return {found: (experiment_number, number) for found, experiment_number, number in rows}
+
+
+async def load_listed_trials(
+    connection: AsyncConnection, experiment_id: UUID, standing: Standing, wanted: Wanted
+) -> Part:
+    query = select(trial).where(trial.c.experiment == experiment_id).where(standing.condition)
+    return await load_part(connection, query, TRIALS, wanted)
+
+
+async def load_trials(
+    connection: AsyncConnection,
+    experiment_id: UUID,
+    standing: Standing,
+    above: int | None,
+    limit: int,
+) -> Sequence[Row[Any]]:
+    """In the order of their numbers, those above `above`."""
+    query = select(trial).where(trial.c.experiment == experiment_id)
+    query = query.where(standing.condition)
+    if above is not None:
+        query = query.where(trial.c.number > above)
+    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
+
+
+async def load_standings(
+    connection: AsyncConnection,
+    experiment_id: UUID,
+    *,
+    numbers: Collection[int] = (),
+    above: int | None = None,
+    limit: int | None = None,
+) -> Sequence[Row[Any]]:
+    """Which of the trials with these numbers, or with numbers above one, have ended, and when; in the order of their numbers."""
+    told = trial.c.changed
+    query = select(
+        trial.c.id,
+        trial.c.number,
+        told["final"].as_boolean().label("final"),
+        cast(told["ended_at"].as_string(), DateTime(timezone=True)).label("ended_at"),
+    ).where(trial.c.experiment == experiment_id)
+    query = query.where(trial.c.number > above if above is not None else trial.c.number.in_(numbers))
+    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
+
+
+async def load_best_trials(
+    connection: AsyncConnection, experiment_id: UUID, smaller_is_better: bool, limit: int
+) -> Sequence[Row[Any]]:
+    """Best first, ties by number, those without a value last."""
+    value = trial.c.best_value if smaller_is_better else -trial.c.best_value
+    query = select(trial).where(trial.c.experiment == experiment_id)
+    return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()
+
+
+async def load_runs(connection: AsyncConnection, trial_id: UUID, wanted: Wanted) -> Part:
+    return await load_part(connection, select(run).where(run.c.trial == trial_id), RUNS, wanted)
