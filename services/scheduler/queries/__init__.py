@@ -24,7 +24,7 @@ from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import RunId
 from shared.messages.budgets import GetBudgets, SetBudget
