@@ -145,8 +145,8 @@ class Cycle:
             run
             for run in cluster.runs.values()
             if run.ended_at
-            and run.is_settled
-            and run.released >= run.workers
+            and run.progress.is_settled
+            and run.is_over
             and (now - run.ended_at).total_seconds() > KEEP_S
         ]
         cluster.forget(runs=[run.id for run in ended])

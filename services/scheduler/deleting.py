@@ -141,7 +141,7 @@ def _trials(cycle: Cycle, doomed: Doomed) -> list[Trial]:
 
 
 def _is_over(run: Run) -> bool:
-    return run.is_ended and run.released >= run.workers
+    return run.is_over
 
 
 def _forget(cycle: Cycle, doomed: Doomed) -> None:

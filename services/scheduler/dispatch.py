@@ -8,7 +8,6 @@ import structlog
 
 from services.scheduler.announce import member_of
 from services.scheduler.core.desired import Desired, agrees, desired_of
-from services.scheduler.core.elastic.forming import may_go
 from services.scheduler.core.events.heard import Observed
 from services.scheduler.cycle import Term
 from shared import faults
@@ -121,13 +120,13 @@ class Dispatch:
             experiment_id=run.experiment,
             tenant=run.tenant,
             token=run.token,
-            generation=run.generation,
+            generation=run.gang.generation,
             wanted=item.wanted,
             decide_at=trial.wish.decide_at,
-            members=tuple(member_of(share) for share in run.members),
-            rendezvous=run.rendezvous if may_go(run) else None,
+            members=tuple(member_of(share) for share in run.gang.members),
+            rendezvous=run.gang.rendezvous if run.gang.may_meet else None,
             preemption_timeout_s=carried.spec.preemption_timeout_s,
             spec=carried.spec if item.needs_spec else None,
             traceparent=self._term.run_traces.get(trial.id) or carried.traceparent,
-            hangs=run.hangs,
+            hangs=run.gang.hangs,
         )

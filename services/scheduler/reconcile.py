@@ -98,8 +98,8 @@ def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
     for run_id, count in settled.items():
         run = cycle.cluster.runs.get(run_id)
-        if run is not None and count > run.settled:
-            wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.settled)
+        if run is not None and count > run.progress.settled:
+            wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.progress.settled)
 
 
 def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:

@@ -170,7 +170,9 @@ class Leader:
                 self.take_wish(wish, records.parts[wish.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
-            missing = records.settled.get(run, 0) - cluster.runs[run].settled if run in cluster.runs else 0
+            missing = (
+                records.settled.get(run, 0) - cluster.runs[run].progress.settled if run in cluster.runs else 0
+            )
             if missing > 0:
                 self.push(_settled(run, missing))
 

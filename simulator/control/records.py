@@ -15,8 +15,8 @@ from services.scheduler.core.pauses import Took
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Run
-from services.scheduler.core.run_states import RunState
+from services.scheduler.core.run import Run, state_of
+from services.scheduler.core.run_states import GangState
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import Awaited, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
@@ -181,14 +181,13 @@ class Records:
     def _loaded(self, run: Run) -> Run:
         """What a row keeps of a run; the rest is relearned from its workers."""
         is_ended = run.is_ended
-        return run._replace(
+        gang = run.gang._replace(
             rendezvous=None,
-            checkpoints=0,
-            settled=self.settled.get(run.id, 0),
-            kill_rest=any(not exited.is_clean for _, exited in run.exits),
-            seen=frozenset() if run.state is RunState.GRANTED else run.workers,
+            seen=frozenset() if run.gang.state is GangState.STARTING else run.workers,
             released=run.workers if is_ended else frozenset(worker for worker, _ in run.exits),
         )
+        progress = run.progress._replace(checkpoints=0, settled=self.settled.get(run.id, 0))
+        return run._replace(gang=gang, progress=progress, state=state_of(is_ended, run.exits, run.asked))
 
 
 def _copied(worker: Worker) -> Worker:

@@ -77,7 +77,7 @@ class OneGrantPerSlot(Invariant):
 
     def _free(self, run: Run) -> None:
         for share in run.shares:
-            if run.is_ended or share.worker in run.released:
+            if run.is_ended or share.worker in run.gang.released:
                 self._holders.leave(run.id, share.worker)
 
 
@@ -129,7 +129,7 @@ class KeptQuotas(Invariant):
             self._check(run.experiment, held, part.max_slots if part else None)
             self._check(run.experiment, runs, part.max_trials if part else None)
             quotas = cluster.pools[run.pool].shares.quotas
-            for path in ((run.tenant,), (run.tenant, run.workspace)):
+            for path in ((run.tenant,), (run.tenant, run.grant.workspace)):
                 quota = quotas.get(path)
                 self._check(path, held, quota.maximum if quota else None)
 
@@ -253,8 +253,8 @@ def _holders(cluster: Cluster) -> tuple[dict[object, SlotCount], dict[object, Sl
     runs: dict[object, SlotCount] = {}
     for run in cluster.runs.values():
         if not run.is_ended:
-            slots = sum(share.charged for share in run.shares if share.worker not in run.released)
+            slots = sum(share.charged for share in run.shares if share.worker not in run.gang.released)
             runs[run.experiment] = runs.get(run.experiment, 0) + 1
-            for holder in (run.experiment, (run.tenant,), (run.tenant, run.workspace)):
+            for holder in (run.experiment, (run.tenant,), (run.tenant, run.grant.workspace)):
                 held[holder] = held.get(holder, 0) + slots
     return held, runs

@@ -92,7 +92,7 @@ class Measures(Watch):
                 case Ended(run, _, ending, exited):
                     self._end(run, now_ms)
                     way = self.ways[run.trial]
-                    way.step = max(way.step, run.step, exited.step if exited else 0)
+                    way.step = max(way.step, run.progress.step, exited.step if exited else 0)
                     if ending.outcome == "preempted":
                         self.resized += run.is_resized
                         self.preempted += not run.is_resized

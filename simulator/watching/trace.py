@@ -28,7 +28,7 @@ class Trace(Watch):
                 case Granted(run, _):
                     self._fold("granted", run.id, run.token, run.shares)
                 case Resized(run, _):
-                    self._fold("resized", run.id, run.generation, run.shares)
+                    self._fold("resized", run.id, run.gang.generation, run.shares)
                 case Ended(run, _, ending, _):
                     self._fold("ended", run.id, ending.outcome, ending.closes)
                 case Closed(trial, outcome, _):

@@ -254,7 +254,7 @@ class Replay:
 def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     run = cluster.runs.get(run_id)
     if run is not None and not run.is_ended:
-        cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=now))
+        cluster.follow(run.with_progress(checkpoints=run.progress.checkpoints + 1, saved_at=now))
 
 
 def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:

@@ -6,7 +6,6 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
@@ -18,6 +17,7 @@ from services.scheduler.core.pauses import Pauses
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
+from services.scheduler.core.run_states import RunState
 from services.scheduler.core.seeing import see
 from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.trial import RequestState, Trial
@@ -25,7 +25,6 @@ from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-from shared.tuples import changed
 
 
 class Cluster:
@@ -39,7 +38,7 @@ class Cluster:
         self.parts: dict[ExperimentId, Part] = {}
         self.live: dict[ExperimentId, dict[TrialId, None]] = {}
         self.awaiting: dict[TrialId, None] = {}
-        self.partly_ended: dict[RunId, None] = {}
+        self.ending: dict[RunId, None] = {}
         self.forming: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self.closed: dict[WorkerId, None] = {}
@@ -147,11 +146,11 @@ class Cluster:
             pool.runs[name] = None
         if before is None or is_ended or run.shares is not before.shares:
             self._stand(run)
-        if run.exits and not is_ended:
-            self.partly_ended[name] = None
-        elif self.partly_ended:
-            self.partly_ended.pop(name, None)
-        if run.target and not is_ended:
+        if run.state is RunState.ENDING:
+            self.ending[name] = None
+        elif self.ending:
+            self.ending.pop(name, None)
+        if run.is_forming:
             self.forming[name] = None
         elif self.forming:
             self.forming.pop(name, None)
@@ -179,7 +178,7 @@ class Cluster:
         """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
         before = self.runs[run.id]
         self.runs[run.id] = run
-        if run.saved_at != before.saved_at:
+        if run.progress.saved_at != before.progress.saved_at:
             self._touch(run)
 
     def reckon(self, experiment: ExperimentId) -> None:
@@ -192,7 +191,7 @@ class Cluster:
         """Occupies the slots of a granted run."""
         for share in run.shares:
             worker = self.workers.get(share.worker)
-            if worker is not None and share.worker not in run.released:
+            if worker is not None and share.worker not in run.gang.released:
                 worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
                 self._touch_on(worker.id, run)
 
@@ -228,7 +227,7 @@ class Cluster:
             here = self.runs_on.get(share.worker)
             if here is None:
                 here = self.runs_on[share.worker] = {}
-            if run.is_ended and share.worker in run.released:
+            if run.is_ended and share.worker in run.gang.released:
                 here.pop(run.id, None)
             else:
                 here[run.id] = None
@@ -265,7 +264,7 @@ class Cluster:
         trial = self.trials.get(run.trial)
         leaf = pool.shares.leaves.get(run.experiment)
         if leaf is None:
-            leaf = pool.leaf(run, self.parts.get(run.experiment) or Part(pool.policy.default_priority))
+            leaf = pool.leaf(run.grant, self.parts.get(run.experiment) or Part(pool.policy.default_priority))
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
@@ -290,11 +289,6 @@ class Cluster:
 
 def is_leaving(run: Run, trial: Trial | None) -> bool:
     """Whether the run has been asked to end, or is ending."""
-    if run.is_ended or run.preempted or run.exits:
+    if run.state is not RunState.ACTIVE:
         return True
     return trial is None or trial.wish.wanted is not Wanted.RUN
-
-
-def renewed(run: Run, **changes: Any) -> Run:
-    """The run with some fields changed and its public version risen."""
-    return changed(run, version=run.version + 1, **changes)

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from services.scheduler.core.run import Ending, Exit, RequestOutcome, Run
+from services.scheduler.core.endings import Ending, RequestOutcome
+from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.worker import Worker
 

@@ -15,7 +15,7 @@ from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
 from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Run
+from services.scheduler.core.run import Grant, Run
 from services.scheduler.core.shares import Node, Path, Shares
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.spending import Spending
@@ -167,7 +167,7 @@ class Pool:
             with self.later.tentative():
                 yield
 
-    def leaf(self, whose: Wish | Run, part: Part) -> Node:
+    def leaf(self, whose: Wish | Grant, part: Part) -> Node:
         """The holder that a wish or a run belongs to."""
         leaf = self.shares.leaves.get(whose.experiment)
         if leaf is None:
@@ -200,7 +200,7 @@ class Pool:
     def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
         is_over = run.is_over
-        slots = sum(share.charged for share in run.shares if share.worker not in run.released)
+        slots = sum(share.charged for share in run.shares if share.worker not in run.gang.released)
         before = self.charges.get(run.id)
         after = None if is_over else Charge(leaf, slots, is_leaving, 1)
         if before == after:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from services.scheduler.core.decay import History, Past
 from services.scheduler.core.pool import NO_QUOTA, Quota
-from services.scheduler.core.run import Run
+from services.scheduler.core.run import Grant
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Wish
@@ -158,7 +158,7 @@ class Shares:
         self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
         self._gathered: dict[Node, tuple[SlotCount, int, SlotCount]] | None = None
 
-    def leaf_of(self, whose: Wish | Run) -> Node:
+    def leaf_of(self, whose: Wish | Grant) -> Node:
         """The node of an experiment, made when it is new."""
         leaf = self.leaves.get(whose.experiment)
         if leaf is None:

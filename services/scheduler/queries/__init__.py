@@ -114,7 +114,7 @@ class Queries:
             run_id=run.id,
             run_number=run.number,
             token=run.token,
-            members=(*(share.worker for share in run.shares), *sorted(run.former)),
+            members=(*(share.worker for share in run.shares), *sorted(run.gang.former)),
             stale=run.is_stale or (trial is not None and trial.run != run.id),
             code_hash=carried.spec.code_hash,
             start_checkpoint=carried.spec.start_checkpoint,

@@ -77,7 +77,7 @@ def _held(cluster: Cluster, trial: Trial) -> tuple[HeldSlots, ...]:
     return tuple(
         HeldSlots(worker=share.worker, slots=share.slot_ids)
         for share in run.shares
-        if share.worker not in run.released
+        if share.worker not in run.gang.released
     )
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from services.scheduler.core.endings import MAX_FRUITLESS
 from services.scheduler.core.events import ends, heard, wishes
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Closed, Ended, WorkerGone
-from services.scheduler.core.run import MAX_FRUITLESS, Exit
-from services.scheduler.core.run_states import RUN
+from services.scheduler.core.run import Exit
+from services.scheduler.core.run_states import GANG, RUN, RunState
 from services.scheduler.core.trial import REQUEST, back_off
 from services.scheduler.core.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
@@ -85,13 +86,13 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     hung = {name: tuple(replace(one, hangs=True) for one in world.observed(name)) for name in ("a", "b")}
     world.worker("a", allocations=hung["a"])
     world.worker("b")
-    assert not world.run(1).hangs, "one of them may work for the other"
+    assert not world.run(1).gang.hangs, "one of them may work for the other"
     world.worker("a")
     world.worker("b", allocations=hung["b"])
-    assert not world.run(1).hangs, "the first has moved since"
+    assert not world.run(1).gang.hangs, "the first has moved since"
     world.cluster.take_changes()
     world.worker("a", allocations=hung["a"])
-    assert world.run(1).hangs and set(world.cluster.take_changes().desired) >= {"a", "b"}
+    assert world.run(1).gang.hangs and set(world.cluster.take_changes().desired) >= {"a", "b"}
     world.exit(1, Exit(exit_code=None, reason="the trial hangs"), workers=("b",))
     world.exit(1, Exit(exit_code=None, reason="the trial hangs too"), workers=("a",))
     assert told(world) == ("failed", True, None)
@@ -195,7 +196,7 @@ def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause() -> None:
     world.cycle()
     world.cluster.take_changes()
     world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
-    assert world.run(1).kill_rest and not world.run(1).is_ended
+    assert world.run(1).state is RunState.KILLING and not world.run(1).is_ended
     world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
     fact = next(fact for fact in world.cluster.take_changes().facts if isinstance(fact, Ended))
     assert fact.exit and (fact.exit.exit_code, fact.exit.validations) == (3, 4)
@@ -210,9 +211,9 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None
     world.cycle()
     world.exit(1, workers=("a",))
     ends.on_tick(world.cluster, world.now + timedelta(seconds=29))
-    assert not world.run(1).kill_rest
+    assert world.run(1).state is not RunState.KILLING
     ends.on_tick(world.cluster, world.now + timedelta(seconds=30))
-    assert world.run(1).kill_rest
+    assert world.run(1).state is RunState.KILLING
 
 
 @pytest.mark.parametrize(("settled", "expected"), [(2, {1}), (1, set())])
@@ -328,7 +329,7 @@ def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run()
     assert [run.number for run in world.cycle()] == [2]
 
 
-@pytest.mark.parametrize("machine", [REQUEST, RUN, LIVENESS, DRAIN], ids=lambda machine: machine.name)
+@pytest.mark.parametrize("machine", [REQUEST, RUN, GANG, LIVENESS, DRAIN], ids=lambda machine: machine.name)
 def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[Any, Any]) -> None:
     states = {state for state, _ in machine.table} | set(machine.table.values())
     assert machine.reachable() == states

@@ -102,7 +102,7 @@ def check_free(world: World) -> None:
         for run in world.cluster.runs.values()
         if not run.is_over
         for share in run.shares
-        if share.worker not in run.released
+        if share.worker not in run.gang.released
     )
 
 

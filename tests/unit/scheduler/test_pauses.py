@@ -99,7 +99,7 @@ def step_saved(world: World) -> None:
     """All that runs has saved just now."""
     for number in world.running():
         run = world.run(number)
-        world.cluster.follow(run._replace(saved_at=world.now))
+        world.cluster.follow(run.with_progress(saved_at=world.now))
     world.cluster.refresh()
 
 

@@ -159,7 +159,7 @@ def test_the_one_that_saved_last_is_asked_first() -> None:
     world.worker(
         first, allocations=tuple(type(o)(o.allocation, o.run, o.token, checkpoints=1) for o in saved)
     )
-    assert world.run(1).saved_at and run.saved_at is None
+    assert world.run(1).progress.saved_at and run.progress.saved_at is None
     world.want(3, experiment=1)
     world.cycle()
     assert give_back(world) == {1}

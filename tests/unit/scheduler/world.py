@@ -62,7 +62,9 @@ class World:
         self.cluster.refresh()
 
     def observed(self, name: str) -> tuple[Observed, ...]:
-        runs = [run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.released]
+        runs = [
+            run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.gang.released
+        ]
         return tuple(Observed(run.allocation, run.id, run.token) for run in runs)
 
     def want(
@@ -108,7 +110,7 @@ class World:
     def save(self, number: int) -> None:
         """The trial's run has saved a checkpoint, as its worker says."""
         run = self.run(number)
-        self.cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=self.now))
+        self.cluster.follow(run.with_progress(checkpoints=run.progress.checkpoints + 1, saved_at=self.now))
 
     def rebuilt(self) -> Cluster:
         """A cluster that learns the same records, and nothing else; past use and the reservation are records too."""

@@ -9,13 +9,13 @@ Neighbours: `lending` plans it, `heard` and `ends` bring what workers say.
 from datetime import datetime, timedelta
 
 from services.scheduler.core.asked import Asked
-from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import stops
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Resized
 from services.scheduler.core.placement.capacity import Placement
-from services.scheduler.core.run import Exit, Run, Share
-from services.scheduler.core.run_states import RunState
+from services.scheduler.core.run import NOBODY, Exit, Gang, Run, Share
+from services.scheduler.core.run_states import GangState, GangTrigger, RunState
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.worker import Worker
 from shared.ids import RunId, WorkerId
@@ -40,16 +40,18 @@ def begin(cluster: Cluster, run_id: RunId, placement: Placement, now: datetime) 
 
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
     """Whether the run goes on when this member is lost: it can form anew, and keeps its chief and its minimum."""
-    if (
-        not run.is_live
-        or run.is_ended
-        or run.exits
-        or worker == run.chief
-        or trial.wish.wanted is not Wanted.RUN
-    ):
+    gang = run.gang
+    if run.state is not RunState.ACTIVE or trial.wish.wanted is not Wanted.RUN:
         return False
-    left = sum(share.slots for share in run.members if share.worker != worker)
-    return run.state is RunState.RUNNING and not run.preempted and left >= max(1, trial.wish.needs.min_slots)
+    if not gang.is_live or gang.state is GangState.STARTING or worker == run.chief:
+        return False
+    left = sum(share.slots for share in gang.members if share.worker != worker)
+    return left >= max(1, trial.wish.needs.min_slots)
+
+
+def is_leaver(run: Run, worker: WorkerId) -> bool:
+    """Whether it has no part in the gang that is formed."""
+    return bool(run.gang.target) and all(share.worker != worker for share in run.gang.target)
 
 
 def is_loss(exited: Exit) -> bool:
@@ -59,66 +61,52 @@ def is_loss(exited: Exit) -> bool:
 
 def do_without(cluster: Cluster, run: Run, worker: WorkerId, now: datetime) -> None:
     """A member is gone: what is left of the run forms anew."""
-    left = tuple(share for share in run.shares if share.worker != worker)
-    target = tuple(share for share in run.members if share.worker != worker)
+    gang = run.gang
+    left = tuple(share for share in gang.shares if share.worker != worker)
+    target = tuple(share for share in gang.members if share.worker != worker)
     cluster.leave(run, worker)
-    run = changed(
-        run, seen=run.seen - {worker}, released=run.released - {worker}, former=run.former | {worker}
-    )
+    run = run.with_gang(**_without(gang, frozenset({worker})))
     _form(cluster, run, left, target, now)
 
 
 def on_left(cluster: Cluster, run: Run, worker: WorkerId, now: datetime) -> None:
     """A member that has no part in what is formed has ended its ranks."""
-    run = changed(run, released=run.released | {worker})
+    run = run.released_by(worker)
     cluster.put_run(run)
     cluster.want((worker,))
     settle(cluster, run.id, now)
 
 
-def followed(run: Run, worker: WorkerId, generation: int, prepared: int, joined: int) -> Run:
-    """The run with what a member says of the gang that is formed, or of the one there is: whether its ranks train in it. One that still
+def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joined: int) -> Gang:
+    """The gang with what a member says of the one that is formed, or of the one there is: whether its ranks train in it. One that still
     speaks of an older generation has not heard yet."""
-    if generation != run.generation:
-        return run
-    if not run.target:
+    if generation != gang.generation:
+        return gang
+    if gang.state is not GangState.FORMING:
         is_broken = joined < generation
-        return run if is_broken == (worker in run.broken) else changed(run, broken=run.broken ^ {worker})
-    if prepared >= run.generation and worker not in run.prepared:
-        run = changed(run, prepared=run.prepared | {worker})
-    if joined >= run.generation and worker not in run.joined:
-        run = changed(run, joined=run.joined | {worker})
-    return run
-
-
-def may_go(run: Run) -> bool:
-    """Whether the ranks may meet: all members are prepared for it."""
-    return not run.target or all(share.worker in run.prepared for share in run.target)
+        return gang if is_broken == (worker in gang.broken) else changed(gang, broken=gang.broken ^ {worker})
+    if prepared >= gang.generation and worker not in gang.prepared:
+        gang = changed(gang, prepared=gang.prepared | {worker})
+    if joined >= gang.generation and worker not in gang.joined:
+        gang = changed(gang, joined=gang.joined | {worker})
+    return gang
 
 
 def settle(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     """The last that was waited for may have happened: all members train, and who has no part any more has let go."""
     run = cluster.runs[run_id]
-    members = {share.worker for share in run.target}
-    if (
-        not run.target
-        or run.is_ended
-        or not members <= run.joined
-        or not run.workers - members <= run.released
-    ):
+    gang = run.gang
+    members = frozenset(share.worker for share in gang.target)
+    leavers = gang.workers - members
+    if not run.is_forming or not members <= gang.joined or not leavers <= gang.released:
         return
-    leavers = run.workers - members
     for worker in leavers:
         cluster.leave(run, worker)
-    settled = renewed(
-        stops.formed(cluster, run, now),
-        shares=run.target,
-        target=(),
-        released=run.released - leavers,
-        seen=run.seen - leavers,
-        former=run.former | leavers,
-        resized_at=None,
+    run = stops.formed(cluster, run.renewed(), now)
+    gang = gang.moved(
+        GangTrigger.FORMED, shares=gang.target, target=(), since=None, **_without(gang, leavers)
     )
+    settled = changed(run, gang=gang)
     _keep(cluster, settled, now)
     cluster.tell(Resized(settled, cluster.trials[settled.trial]))
 
@@ -126,7 +114,9 @@ def settle(cluster: Cluster, run_id: RunId, now: datetime) -> None:
 def mend(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     """A gang of which all members wait since it broke, while nobody is lost, forms anew as it was: a connection was lost."""
     run = cluster.runs[run_id]
-    if run.broken >= run.workers and not (run.target or run.is_ended or run.kill_rest):
+    if run.is_ended or run.state is RunState.KILLING or run.gang.state is GangState.FORMING:
+        return
+    if run.gang.broken >= run.workers:
         _form(cluster, run, run.shares, run.shares, now)
 
 
@@ -134,26 +124,35 @@ def on_tick(cluster: Cluster, now: datetime) -> None:
     """Runs that do not get there save and go, as those do that cannot be resized while they train."""
     for run_id in list(cluster.forming):
         run = cluster.runs[run_id]
-        if run.resized_at is not None and now - run.resized_at >= FORM_WITHIN:
-            on_preempted(cluster, run_id, Asked("resize", slots=sum(share.slots for share in run.target)))
+        if run.gang.since is not None and now - run.gang.since >= FORM_WITHIN:
+            slots = sum(share.slots for share in run.gang.target)
+            on_preempted(cluster, run_id, Asked("resize", slots=slots))
 
 
 def _form(
     cluster: Cluster, run: Run, shares: tuple[Share, ...], target: tuple[Share, ...], now: datetime
 ) -> None:
-    none: frozenset[WorkerId] = frozenset()
-    run = renewed(
-        run,
+    gang = run.gang.moved(
+        GangTrigger.FORMS,
         shares=shares,
         target=target,
-        generation=run.generation + 1,
+        since=now,
+        generation=run.gang.generation + 1,
         rendezvous=None,
-        prepared=none,
-        joined=none,
-        broken=none,
-        resized_at=now,
+        prepared=NOBODY,
+        joined=NOBODY,
+        broken=NOBODY,
     )
-    _keep(cluster, run, now)
+    _keep(cluster, run.renewed(gang=gang), now)
+
+
+def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[WorkerId]]:
+    """What changes of a gang when these have no part in it any more."""
+    return {
+        "seen": gang.seen - leavers,
+        "released": gang.released - leavers,
+        "former": gang.former | leavers,
+    }
 
 
 def _keep(cluster: Cluster, run: Run, now: datetime) -> None:

@@ -98,7 +98,7 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
 def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
     """Those that can begin now: what a run gets while it trains must be free, and its chief stays."""
     for run, placement in wanted:
-        if not run.is_live or run.chief not in dict(placement):
+        if not run.gang.is_live or run.chief not in dict(placement):
             yield Resize(run.id, _slots(placement))
             continue
         had = dict(_place(run))
@@ -165,7 +165,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
     if needs.where is not None:
         most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
-    if not (run and run.is_live) and any(worker not in pool.capacity for worker, _ in held):
+    if not (run and run.gang.is_live) and any(worker not in pool.capacity for worker, _ in held):
         most = min(most, _slots(held))  # it would begin anew, and not there
     return Member(
         trial=trial.id,
@@ -179,7 +179,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
         pause_ms=cluster.pauses.get(
-            trial.wish.experiment, "reform" if run is not None and run.is_live else "restart"
+            trial.wish.experiment, "reform" if run is not None and run.gang.is_live else "restart"
         ),
     )
 

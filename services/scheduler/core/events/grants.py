@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from services.scheduler.core.asked import Asked
-from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import stops
 from services.scheduler.core.facts import Granted
 from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.placement.parts import tightest
-from services.scheduler.core.run import Run, Share
+from services.scheduler.core.run import Gang, Grant, Run, Share
+from services.scheduler.core.run_states import RunTrigger
 from services.scheduler.core.trial import RequestTrigger, Wish
 from services.scheduler.core.worker import Worker
 from shared.ids import AllocationId, RunId, TrialId
@@ -27,21 +28,22 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
     """Makes the run and occupies its slots."""
     trial = cluster.trials[trial_id]
     shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
-    run = Run(
+    wish = trial.wish
+    grant = Grant(
         id=new.run,
         allocation=new.allocation,
         trial=trial_id,
-        tenant=trial.wish.tenant,
-        experiment=trial.wish.experiment,
+        tenant=wish.tenant,
+        experiment=wish.experiment,
         pool=cluster.pool_of(trial),
         number=trial.runs + 1,
         token=new.token,
-        request=trial.wish.request,
-        shares=shares,
+        request=wish.request,
         granted_at=now,
-        workspace=trial.wish.workspace,
-        owner=trial.wish.owner,
+        workspace=wish.workspace,
+        owner=wish.owner,
     )
+    run = Run(grant, Gang(shares))
     waited_since = trial.since
     trial = trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id)
     cluster.put_run(run)
@@ -56,9 +58,11 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
 def on_preempted(cluster: Cluster, run_id: RunId, asked: Asked) -> None:
     """A run is asked for its slots; they are free only when its workers say so."""
     run = cluster.runs[run_id]
-    if not run.preempted and not run.is_ended:
-        cluster.put_run(stops.asked(cluster, renewed(run, preempted=True, asked=asked)))
-        cluster.want(run.workers)
+    if run.preempted or run.is_ended:
+        return
+    run = run.renewed(asked=asked).moved(RunTrigger.ASKED)
+    cluster.put_run(stops.asked(cluster, run))
+    cluster.want(run.workers)
 
 
 def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:

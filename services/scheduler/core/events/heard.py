@@ -10,8 +10,8 @@ from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.events import draining, ends, stops
 from services.scheduler.core.facts import WorkerDown, WorkerGone
 from services.scheduler.core.placement.labels import Labels
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.run_states import RUN, RunTrigger
+from services.scheduler.core.run import Exit, Gang, Run
+from services.scheduler.core.run_states import GangState, GangTrigger
 from services.scheduler.core.trial import without
 from services.scheduler.core.worker import LIVENESS, Hold, Liveness, LivenessTrigger, Worker
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
@@ -168,7 +168,11 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
         return
     if observed.is_excluded:
         _exclude(cluster, worker, run)
-    if observed.exit is not None and observed.generation < run.generation and worker.id not in run.seen:
+    if (
+        observed.exit is not None
+        and observed.generation < run.gang.generation
+        and worker.id not in run.gang.seen
+    ):
         cluster.want((worker.id,))  # what it had of the run once: it makes room for the new part
         return
     if observed.exit is not None:
@@ -188,49 +192,62 @@ def _exclude(cluster: Cluster, worker: Worker, run: Run) -> None:
 
 
 def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
-    followed = run
-    if worker.id not in run.seen:
-        followed = changed(followed, seen=run.seen | {worker.id})
-    if followed.seen >= run.workers and run.state == RUN.initial:
-        followed = changed(followed, state=RUN.next(run.state, RunTrigger.HEARD))
-    if worker.id == run.chief and observed.generation >= run.generation:
-        if observed.rendezvous != run.rendezvous:
-            followed = changed(followed, rendezvous=observed.rendezvous)
-            cluster.want(run.workers)
-        if observed.is_live != run.is_live:
-            followed = changed(followed, is_live=observed.is_live)
-    followed = forming.followed(followed, worker.id, observed.generation, observed.prepared, observed.joined)
-    if forming.may_go(followed) and not forming.may_go(run):
+    gang = _gang_heard(run, worker.id, observed)
+    followed = run if gang is run.gang else changed(run, gang=gang)
+    if _is_told(run.gang, gang):
         cluster.want(run.workers)
-    if observed.hangs != (worker.id in run.hung):
-        followed = changed(followed, hung=run.hung ^ {worker.id})
-        if followed.hangs:
-            cluster.want(run.workers)
-    if observed.step > run.step:
+    progress = run.progress
+    if observed.step > progress.step:
         followed = stops.trained(cluster, followed, now)
-    if observed.step > run.step or observed.checkpoints > run.checkpoints:
+    if observed.step > progress.step or observed.checkpoints > progress.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
-        followed = changed(
-            followed,
-            step=max(run.step, observed.step),
-            checkpoints=max(run.checkpoints, observed.checkpoints),
-            saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
+        followed = followed.with_progress(
+            step=max(progress.step, observed.step),
+            checkpoints=max(progress.checkpoints, observed.checkpoints),
+            saved_at=now if observed.checkpoints > progress.checkpoints else progress.saved_at,
         )
     cluster.follow(followed)
-    if observed.measured is not None and worker.id == run.chief and not run.target:
+    if observed.measured is not None and worker.id == run.chief and run.gang.state is not GangState.FORMING:
         on_measured(cluster, run, observed.measured)
-    if (followed.state, followed.is_live, followed.took) != (run.state, run.is_live, run.took):
+    if (gang.state, gang.is_live, followed.took) != (run.gang.state, run.gang.is_live, run.took):
         cluster.put_run(followed, lazily=True)
     forming.settle(cluster, run.id, now)
     forming.mend(cluster, run.id, now)
 
 
+def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
+    """The gang with what a member says: that it is there, where ranks meet, what it is ready for."""
+    gang = run.gang
+    if worker not in gang.seen:
+        gang = changed(gang, seen=gang.seen | {worker})
+    if gang.state is GangState.STARTING and gang.seen >= gang.workers:
+        gang = gang.moved(GangTrigger.HEARD)
+    if worker == run.chief and observed.generation >= gang.generation:
+        if observed.rendezvous != gang.rendezvous:
+            gang = changed(gang, rendezvous=observed.rendezvous)
+        if observed.is_live != gang.is_live:
+            gang = changed(gang, is_live=observed.is_live)
+    gang = forming.followed(gang, worker, observed.generation, observed.prepared, observed.joined)
+    if observed.hangs != (worker in gang.hung):
+        gang = changed(gang, hung=gang.hung ^ {worker})
+    return gang
+
+
+def _is_told(before: Gang, gang: Gang) -> bool:
+    """Whether the members are to learn something of each other: where they meet, that they may, or that all hang."""
+    return (
+        gang.rendezvous != before.rendezvous
+        or (gang.may_meet and not before.may_meet)
+        or (gang.hangs and gang.hung != before.hung)
+    )
+
+
 def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:
     if run.is_ended:
         cluster.release(worker, run)
-        if worker.id not in run.released:
-            cluster.put_run(changed(run, released=run.released | {worker.id}), lazily=True)
-    elif worker.id in run.seen and worker.id not in run.released:
+        if worker.id not in run.gang.released:
+            cluster.put_run(run.released_by(worker.id), lazily=True)
+    elif worker.id in run.gang.seen and worker.id not in run.gang.released:
         cluster.release(worker, run)
         ends.on_loss(cluster, run, worker.id, VANISHED, now)
 

@@ -27,7 +27,7 @@ def left(cluster: Cluster, run: Run, now: datetime) -> Run:
 
 def trained(cluster: Cluster, run: Run, now: datetime) -> Run:
     """Its first step was heard of. What the end of the run before it took counts too, where that is still known."""
-    if run.number == 1 or run.step or run.took.restart_ms:
+    if run.number == 1 or run.progress.step or run.took.restart_ms:
         return run
     before = cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
     leave_ms = before.took.leave_ms if before else 0
@@ -37,10 +37,10 @@ def trained(cluster: Cluster, run: Run, now: datetime) -> Run:
 
 
 def formed(cluster: Cluster, run: Run, now: datetime) -> Run:
-    """The gang that it has formed since `resized_at` trains."""
-    if run.resized_at is None:
+    """The gang that it has formed trains."""
+    if run.gang.since is None:
         return run
-    reform_ms = milliseconds(now) - milliseconds(run.resized_at)
+    reform_ms = milliseconds(now) - milliseconds(run.gang.since)
     _learn(cluster, run.experiment, "reform", reform_ms)
     return changed(run, took=run.took._replace(reform_ms=reform_ms))
 

@@ -5,12 +5,12 @@ from uuid import UUID
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.endings import outcome_without_run
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.pool import Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import outcome_without_run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import (
     Awaited,
@@ -86,7 +86,7 @@ def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1)
     run = cluster.runs.get(run_id)
     if run is None:
         return
-    cluster.put_run(changed(run, settled=run.settled + settled), lazily=True)
+    cluster.put_run(run.with_progress(settled=run.progress.settled + settled), lazily=True)
     trial = cluster.trials.get(run.trial)
     if trial and trial.awaited and trial.awaited.run == run_id:
         _admit_when_due(cluster, trial, now)
@@ -109,7 +109,7 @@ def close(cluster: Cluster, trial: Trial, now: datetime) -> None:
 def is_settled(cluster: Cluster, awaited: Awaited) -> bool:
     """Whether nothing more is to be waited for. A run that has left memory was settled: others stay (`Cycle.forget_old`)."""
     run = cluster.runs.get(awaited.run)
-    return run is None or run.settled >= awaited.announced
+    return run is None or run.progress.settled >= awaited.announced
 
 
 def _admit_when_due(cluster: Cluster, trial: Trial, now: datetime) -> None:

@@ -264,7 +264,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         facts["max_trials"] = part.max_trials
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
-        facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
+        facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.progress.settled if run else 0))
     if trial.not_before:
         facts["retry_in_s"] = max(0, -(-(milliseconds(trial.not_before) - cluster.now_ms) // 1000))
     return facts

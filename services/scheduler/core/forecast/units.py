@@ -54,7 +54,7 @@ def _on_machine(
     for name in cluster.runs_on.get(worker, ()):
         run = cluster.runs[name]
         slots = [slot for share in run.shares if share.worker == worker for slot in share.slot_ids]
-        if slots and worker not in run.released:
+        if slots and worker not in run.gang.released:
             if name not in rests:
                 rests[name] = rest(run)
             for slot in slots:

@@ -60,7 +60,7 @@ def stander_of(
         ready_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None and may_take_turns(trial, run):
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
-    saved_ms = granted_ms if run.saved_at is None else milliseconds(run.saved_at)
+    saved_ms = granted_ms if run.progress.saved_at is None else milliseconds(run.progress.saved_at)
     return Stander(
         run=run.id,
         leaf=leaf,
@@ -81,7 +81,7 @@ def may_take_turns(trial: Trial, run: Run) -> bool:
     A run that has saved no checkpoint since it began would lose all of it, so each turn brings at least one new checkpoint. A trial that
     had to be killed when its turn was over does not react to the signal: it is not asked again.
     """
-    return run.checkpoints > 0 and not trial.ignores_signals
+    return run.progress.checkpoints > 0 and not trial.ignores_signals
 
 
 class _Seat(NamedTuple):

@@ -241,7 +241,7 @@ class Search:
 def held_by(cluster: Cluster, run_id: RunId) -> tuple[Share, ...]:
     """What a run still occupies."""
     run = cluster.runs[run_id]
-    return tuple(share for share in run.shares if share.worker not in run.released)
+    return tuple(share for share in run.shares if share.worker not in run.gang.released)
 
 
 def _members(units: Iterable[Unit]) -> list[Stander]:
