@@ -90,10 +90,7 @@ class Announcer:
         )
 
     def _risen(self, worker: Worker) -> Worker:
-        worker.version += 1
-        if worker.id in self.cluster.workers:
-            self.cluster.changes.workers[worker.id] = None
-        return worker
+        return self.cluster.rise(worker.id)
 
 
 def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, PoolCapacity]:

@@ -87,7 +87,9 @@ class Joining:
                 unit.emit(refused, tenant=SITE)
         if misfit is not None:
             raise misfit
-        self.cycle.push(lambda cycle: heard.on_joined(cycle.cluster, query.worker, query.pool))
+        self.cycle.push(
+            lambda cycle: cycle.cluster.apply(heard.on_joined(cycle.cluster, query.worker, query.pool))
+        )
         return self._credentials(query.worker, query.user_key, now)
 
     async def _register(self, connection: AsyncConnection, query: Join, now: datetime) -> None:

@@ -70,7 +70,7 @@ class Pulse:
 
         def apply(cycle: Cycle) -> None:
             self._tell_stale(told)
-            heard.on_heard(cycle.cluster, told, cycle.clock.now())
+            cycle.cluster.apply(heard.on_heard(cycle.cluster, told, cycle.clock.now()))
             self._dispatch.compare(told.worker, told.allocations)
 
         self._cycle.push(apply)
@@ -107,8 +107,8 @@ class Pulse:
         for worker in self.silence.take_gone(self._clock.monotonic()):
             reason = f"worker {worker} was not heard for {GONE_AFTER_S / 60:g} minutes"
             self._cycle.push(
-                lambda cycle, worker=worker, reason=reason: heard.on_lost_for_good(
-                    cycle.cluster, worker, reason
+                lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(
+                    heard.on_lost_for_good(cycle.cluster, worker, reason)
                 )  # type: ignore[misc]
             )
 
@@ -130,7 +130,7 @@ class Pulse:
 
 def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
     if worker in cycle.cluster.workers:
-        heard.on_silent(cycle.cluster, worker, reason, cycle.clock.now())
+        cycle.cluster.apply(heard.on_worker_lost(cycle.cluster, worker, reason, cycle.clock.now()))
 
 
 def _claim_of(observed: ObservedSet) -> Claim:

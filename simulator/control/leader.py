@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand
 from services.scheduler.core.events import draining, heard, wishes
@@ -14,6 +13,7 @@ from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
 from services.scheduler.core.turn import Event, postpone, take_turn
+from services.scheduler.core.unsaved import Unsaved
 from shared.ids import PoolName, RunId, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.dispatch import Dispatch
@@ -119,19 +119,19 @@ class Leader:
                 # A trial of an earlier request, which has left memory.
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            wishes.on_wish(cluster, wish, self.process.records.last_place, now)
+            cluster.apply(wishes.on_wish(cluster, wish, self.process.records.last_place, now))
 
         self.push(apply)
 
     def welcome(self, worker: WorkerId, pool: PoolName) -> None:
         """A worker has got credentials."""
-        self.push(lambda cluster, _: heard.on_joined(cluster, worker, pool))
+        self.push(lambda cluster, _: cluster.apply(heard.on_joined(cluster, worker, pool)))
 
     def drain(self, worker: WorkerId, reclaim: bool, undo: bool) -> None:
         """A worker is to take nothing more, or may again."""
 
         def apply(cluster: Cluster, _: datetime) -> None:
-            draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo)
+            cluster.apply(draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo))
 
         self.push(apply)
 
@@ -145,7 +145,7 @@ class Leader:
             self.dispatch.answered(told.worker, sighting.answers, self.process.agenda.now_ms)
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            heard.on_heard(cluster, told, now)
+            cluster.apply(heard.on_heard(cluster, told, now))
             if self.tempo.beat_ms is not None:
                 self.dispatch.compare(told.worker, told.allocations, self.process.agenda.now_ms)
 
@@ -188,7 +188,7 @@ class Leader:
         self.process.watch.on_turn(self.cluster, turn.plan)
         self._demands |= turn.plan.demand
         # 3. Save and tell in one transaction, which holds only under our epoch.
-        changes = turn.changes
+        changes = turn.unsaved
         if changes.facts or changes.trials or changes.runs or changes.workers:
             self._is_turning = True
             self.dispatch.hold()
@@ -204,7 +204,7 @@ class Leader:
         else:
             act()
 
-    def _save(self, changes: Changes) -> None:
+    def _save(self, changes: Unsaved) -> None:
         if self.is_over:
             return
         records = self.process.records
@@ -229,7 +229,7 @@ class Leader:
         if self._events:
             self._wake()
 
-    def _send(self, changes: Changes) -> None:
+    def _send(self, changes: Unsaved) -> None:
         for pool, demand in self._demands.items():
             if self._told.get(pool) != demand:
                 self._told[pool] = demand
@@ -264,10 +264,10 @@ class Leader:
 def _silence(worker: WorkerId, reason: str) -> Event:
     def apply(cluster: Cluster, now: datetime) -> None:
         if worker in cluster.workers:
-            heard.on_silent(cluster, worker, reason, now)
+            cluster.apply(heard.on_worker_lost(cluster, worker, reason, now))
 
     return apply
 
 
 def _settled(run: RunId, count: int) -> Event:
-    return lambda cluster, now: wishes.on_settled(cluster, run, now, count)
+    return lambda cluster, now: cluster.apply(wishes.on_settled(cluster, run, now, count))

@@ -253,7 +253,7 @@ class Node:
                 if not records.is_first(id_):
                     return None
                 records.settle(run)
-                return lambda leader: leader.push(lambda c, now: wishes.on_settled(c, run, now))
+                return lambda leader: leader.push(lambda c, now: c.apply(wishes.on_settled(c, run, now)))
             case Drained(worker, reclaim, undo):
                 if undo:
                     records.draining.pop(worker, None)
@@ -262,4 +262,4 @@ class Node:
                 return lambda leader: leader.drain(worker, reclaim, undo)
             case Removed(worker):
                 records.removed.add(worker)
-                return lambda leader: leader.push(lambda c, now: heard.on_removed(c, worker, now))
+                return lambda leader: leader.push(lambda c, now: c.apply(heard.on_removed(c, worker, now)))

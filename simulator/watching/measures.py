@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.run import Run
+from services.scheduler.core.unsaved import Unsaved
 from shared.ids import ExperimentId, RunId, TenantId, TrialId
 from simulator.agenda import Agenda
 from simulator.trials import Item, Work
@@ -79,7 +79,7 @@ class Measures(Watch):
         self.ways[trial] = _Way(item)
         self._tenants[tenant] = item.tenant
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         now_ms = self.agenda.now_ms
         for fact in changes.facts:
             match fact:

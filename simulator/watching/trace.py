@@ -2,10 +2,10 @@
 
 import hashlib
 
-from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted, Resized
 from services.scheduler.core.run import Run
+from services.scheduler.core.unsaved import Unsaved
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.watching.watch import Watch
@@ -22,7 +22,7 @@ class Trace(Watch):
     def digest(self) -> str:
         return self._hash.hexdigest()
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             match fact:
                 case Granted(run, _):

@@ -125,7 +125,7 @@ class Replay:
         slots = tuple(range(self._setting.slots_per_machine))
         for number in range(self._setting.machines):
             said = Heard(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
-            heard.on_heard(self._cluster, said, self._agenda.now)
+            self._cluster.apply(heard.on_heard(self._cluster, said, self._agenda.now))
 
     def _arrive(self, trial: _Trial) -> None:
         """One user per job: an experiment of its own."""
@@ -147,8 +147,10 @@ class Replay:
             owner=trial.job.name,
         )
         part = Part(self._setting.priority(trial.job))
-        self._happened(lambda cluster, _: wishes.on_part(cluster, ExperimentId(trial.id), part))
-        self._happened(lambda cluster, now: wishes.on_wish(cluster, wish, trial.id.int, now))
+        self._happened(
+            lambda cluster, _: cluster.apply(wishes.on_part(cluster, ExperimentId(trial.id), part))
+        )
+        self._happened(lambda cluster, now: cluster.apply(wishes.on_wish(cluster, wish, trial.id.int, now)))
 
     def _happened(self, event: Event) -> None:
         """What happens at the same moment is one turn's."""
@@ -165,7 +167,7 @@ class Replay:
         self._is_due = False
         events, self._events = self._events, []
         turn = take_turn(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
-        for fact in turn.changes.facts:
+        for fact in turn.unsaved.facts:
             if isinstance(fact, Granted):
                 self._start(self._trials[fact.trial.id], fact.run)
             elif isinstance(fact, Closed):
@@ -203,7 +205,9 @@ class Replay:
         attempt.batch = history.batch(len(spread), sum(spread))
         timing, noise = measured(trial.job.profile, spread, attempt.batch, trial.progress)
         history.add(timing, noise)
-        self._happened(lambda cluster, _: on_reported(cluster, trial.id, limits, timing, noise))
+        self._happened(
+            lambda cluster, _: cluster.apply(on_reported(cluster, trial.id, limits, timing, noise))
+        )
 
     def _mark(self, trial: _Trial) -> None:
         attempt = trial.attempt
@@ -259,4 +263,4 @@ def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
 
 def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:
     for share in cluster.runs[run_id].shares:
-        ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now)
+        cluster.apply(ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))

@@ -49,7 +49,9 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
     for number in range(WAITING):
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))
-        wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+        cluster.apply(
+            wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+        )
     take_turn(cluster, (), lambda: 1, NOW)
     return cluster
 

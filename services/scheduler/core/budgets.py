@@ -1,11 +1,13 @@
 """What tenants and workspaces may spend in a month, and have. Once it is spent they are granted nothing more that costs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime, timedelta
 
 from services.scheduler.core.asked import Asked
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events.grants import on_preempted
+from services.scheduler.core.draft import Draft
+from services.scheduler.core.events.grants import preempt
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.shares import Path
 from services.scheduler.core.spending import Spending
@@ -22,12 +24,15 @@ def next_month(now: datetime) -> datetime:
     return month_of(month_of(now) + timedelta(days=31))
 
 
-def on_spending(cluster: Cluster, spending: Mapping[Path, Spending]) -> None:
+def on_spending(cluster: Cluster, spending: Mapping[Path, Spending]) -> Changes:
     """What has been spent up to now, by holder; holders that are not named have no budget. Pools without a price cost nothing, and go on."""
-    for name, pool in cluster.pools.items():
-        if pool.spend(spending):
-            cluster.changes.pools[name] = None
-        _ask_back(cluster, pool)
+    draft = Draft(cluster)
+    draft.spending = spending
+    over = {path for path, one in spending.items() if one.preempts and one.is_over}
+    for pool in cluster.pools.values():
+        if over and pool.policy.price_per_slot_hour:
+            _ask_back(draft, pool, over)
+    return draft
 
 
 def warnings_of(cluster: Cluster, pool: PoolName, tenant: TenantId, workspace: str | None) -> tuple[str, ...]:
@@ -47,14 +52,9 @@ def _warning(whose: str, one: Spending) -> str:
     return f"{whose} has spent {one.spent / one.per_month:.0%} of its budget for this month"
 
 
-def _ask_back(cluster: Cluster, pool: Pool) -> None:
-    over = {path for path, one in pool.shares.spending.items() if one.preempts and one.is_over}
-    if not over:
-        return
-    for name, charge in list(pool.charges.items()):
-        if (
-            charge.slots
-            and not charge.is_leaving
-            and any(node.path in over for node in charge.leaf.upwards())
-        ):
-            on_preempted(cluster, name, Asked("budget"))
+def _ask_back(draft: Draft, pool: Pool, over: Set[Path]) -> None:
+    for name, charge in pool.charges.items():
+        if not charge.slots or charge.is_leaving:
+            continue
+        if any(node.path in over for node in charge.leaf.upwards()):
+            preempt(draft, draft.run(name), Asked("budget"))

@@ -1,24 +1,64 @@
-"""What must be saved, told and sent after a turn."""
+"""What one event changes. Reducers return it (`draft`), `Cluster.apply` alone makes it true."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
 
+from services.scheduler.core.elastic.records import Report
 from services.scheduler.core.facts import Fact
-from services.scheduler.core.holdings import Holding
-from shared.ids import PoolName, RunId, TrialId, WorkerId
+from services.scheduler.core.pauses import Kind
+from services.scheduler.core.pool import Quota
+from services.scheduler.core.queue import Part
+from services.scheduler.core.reservations import Reservation
+from services.scheduler.core.run import Run
+from services.scheduler.core.shares import Path
+from services.scheduler.core.spending import Spending
+from services.scheduler.core.trial import Trial
+from services.scheduler.core.worker import Hold, Worker
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 
 
-@dataclass(slots=True)
 class Changes:
-    """What events have changed since the last cycle took it. `lazy_…` may be saved with whatever is saved next: heartbeats
-    and stored wishes tell it again."""
+    """New records, and what follows from them.
 
-    facts: list[Fact] = field(default_factory=list)
-    trials: dict[TrialId, None] = field(default_factory=dict)
-    runs: dict[RunId, None] = field(default_factory=dict)
-    workers: dict[WorkerId, None] = field(default_factory=dict)
-    desired: dict[WorkerId, None] = field(default_factory=dict)
-    pools: dict[PoolName, None] = field(default_factory=dict)
-    holders: dict[WorkerId, None] = field(default_factory=dict)
-    holdings: list[Holding] = field(default_factory=list)
-    lazy_trials: dict[TrialId, None] = field(default_factory=dict)
-    lazy_runs: dict[RunId, None] = field(default_factory=dict)
+    Attributes:
+        parts, quotas, reservations, spending: Rules that people have changed; a reservation that is None is cancelled.
+        workers: New records; `worker_rows`: those of which neighbours, and so the tables, learn something. `quiet_workers`: new records in
+            which nothing differs that a plan looks at.
+        holds, releases: What allocations occupy from now on, and what a run, or an allocation that belongs to none, occupies no more. A run
+            with new shares occupies them by itself.
+        runs, trials: New records; those in `lazy_…` may be saved with whatever is saved next.
+        followed: Runs of which only the progress is new. It is known in memory only, and no plan depends on it.
+        begun: Runs that hold what their shares say since then: usage is added up from it.
+        lengths, pauses, reports: What was learned: how long a run held slots, how long one stood still, how an elastic trial trains.
+        facts: What neighbours must learn, in order. `desired`: workers that must be sent what they should have.
+    """
+
+    __slots__ = (
+        *("parts", "quotas", "reservations", "spending"),
+        *("workers", "quiet_workers", "worker_rows", "holds", "releases"),
+        *("runs", "lazy_runs", "followed", "begun", "trials", "lazy_trials"),
+        *("lengths", "pauses", "reports", "facts", "desired"),
+    )
+
+    def __init__(self) -> None:
+        self.parts: dict[ExperimentId, Part] = {}
+        self.quotas: list[tuple[PoolName, Path, Quota | None]] = []
+        self.reservations: list[tuple[PoolName, UUID, Reservation | None]] = []
+        self.spending: Mapping[Path, Spending] | None = None
+        self.workers: dict[WorkerId, Worker] = {}
+        self.quiet_workers: dict[WorkerId, Worker] = {}
+        self.worker_rows: dict[WorkerId, None] = {}
+        self.holds: list[tuple[WorkerId, AllocationId, Hold]] = []
+        self.releases: list[tuple[WorkerId, Run | AllocationId]] = []
+        self.runs: dict[RunId, Run] = {}
+        self.lazy_runs: set[RunId] = set()
+        self.followed: dict[RunId, Run] = {}
+        self.begun: list[tuple[Run, datetime]] = []
+        self.trials: dict[TrialId, Trial] = {}
+        self.lazy_trials: set[TrialId] = set()
+        self.lengths: list[tuple[PoolName, ExperimentId, int]] = []
+        self.pauses: list[tuple[ExperimentId, Kind, int]] = []
+        self.reports: list[tuple[TrialId, Report]] = []
+        self.facts: list[Fact] = []
+        self.desired: dict[WorkerId, None] = {}

@@ -260,6 +260,10 @@ class Run(NamedTuple):
     def with_progress(self, **changes: Any) -> "Run":
         return changed(self, progress=changed(self.progress, **changes))
 
+    def stands_on(self, worker: WorkerId) -> bool:
+        """Whether it has a part on a worker; what has ended, and let go of it, has none."""
+        return worker in self.workers and not (self.is_ended and worker in self.gang.released)
+
     def released_by(self, worker: WorkerId) -> "Run":
         """The run of which this worker holds nothing any more."""
         return self.with_gang(released=self.gang.released | {worker}).or_released()

@@ -61,13 +61,15 @@ class Booking:
 
     def _take_up(self, unit: Unit, wanted: Reservation) -> None:
         async def take_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_reserved(cycle.cluster, wanted))
+            self.cycle.edit(lambda cycle: cycle.cluster.apply(wishes.on_reserved(cycle.cluster, wanted)))
 
         unit.then(take_up)
 
     def _give_up(self, unit: Unit, name: UUID) -> None:
         async def give_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_reservation_cancelled(cycle.cluster, name))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_reservation_cancelled(cycle.cluster, name))
+            )
 
         unit.then(give_up)
 

@@ -82,7 +82,7 @@ class Budgets:
         spending = spending_of(accounts)
 
         def take_up(cycle: Cycle) -> None:
-            on_spending(cycle.cluster, spending)
+            cycle.cluster.apply(on_spending(cycle.cluster, spending))
 
         self.cycle.push(take_up)
         await self._tell(accounts, month_of(now))

@@ -97,7 +97,9 @@ class Editing:
         part, version = edited
 
         async def take_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_part(cycle.cluster, wish.experiment_id, part))
+            )
 
         unit.then(take_up)
         return ranked(wish.experiment_id, part, version).model_copy(

@@ -56,6 +56,8 @@ class Ruling:
     def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
         async def take_up() -> None:
             kept = None if quota == NO_QUOTA else quota
-            self.cycle.edit(lambda cycle: wishes.on_quota(cycle.cluster, pool, path, kept))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_quota(cycle.cluster, pool, path, kept))
+            )
 
         unit.then(take_up)

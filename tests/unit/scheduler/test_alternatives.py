@@ -56,14 +56,14 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
                 fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
             wish = replace(trial.wish, version=trial.wish.version + 1, wanted=Wanted.KILL)
-            wishes.on_wish(world.cluster, wish, 0, world.now)
+            world.cluster.apply(wishes.on_wish(world.cluster, wish, 0, world.now))
             fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
-            wishes.on_wish(world.cluster, fresh, world.places, world.now)
+            world.cluster.apply(wishes.on_wish(world.cluster, fresh, world.places, world.now))
         case OtherPart(part):
-            wishes.on_part(world.cluster, trial.wish.experiment, part)
+            world.cluster.apply(wishes.on_part(world.cluster, trial.wish.experiment, part))
         case OtherMaximum(path, maximum):
             before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
-            wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum))
+            world.cluster.apply(wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum)))
 
 
 def two_pools(policy: PoolPolicy) -> World:
@@ -118,10 +118,10 @@ def test_asking_changes_nothing_then_or_later(crowd: Crowd, events: list[Event],
     for event in events:
         for world in (asked, left_alone):
             happen(world, event)
-        changes = deepcopy(asked.cluster.changes)
+        changes = deepcopy(asked.cluster.unsaved)
         for name in list(waiting(asked)):
             found(asked, name)
-        assert asked.cluster.changes == changes
+        assert asked.cluster.unsaved == changes
         assert asked.plan() == left_alone.plan()
 
 

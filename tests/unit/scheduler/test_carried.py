@@ -68,5 +68,5 @@ def test_a_machine_that_is_gone_is_not_spoken_of() -> None:
     world = World()
     for name in ("a", "b"):
         world.worker(name)
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
+    world.cluster.apply(heard.on_removed(world.cluster, WorkerId("a"), world.now))
     assert list(carried_by_all(world.cluster)) == [WorkerId("b")]

@@ -27,7 +27,7 @@ INVALID = Exit(exit_code=65, is_invalid=True, reason="no batch fits")
 
 def told(world: World) -> tuple[str, bool, str | None]:
     """Outcome of the run, whether it was charged, and how the request closed."""
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     ended = [fact for fact in facts if isinstance(fact, Ended)]
     closed = [fact for fact in facts if isinstance(fact, Closed)]
     assert len(ended) == 1 and len(closed) <= 1
@@ -70,7 +70,7 @@ def test_an_exit_means(wanted: Wanted, exited: Exit, expected: tuple[str, bool, 
     world.cycle()
     if wanted is not RUNS:
         world.want(1, wanted=wanted, version=2)
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, exited)
     assert told(world) == expected
     assert world.trial(1).state == ("closed" if expected[2] else "queued")
@@ -82,7 +82,7 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     hung = {name: tuple(replace(one, hangs=True) for one in world.observed(name)) for name in ("a", "b")}
     world.worker("a", allocations=hung["a"])
     world.worker("b")
@@ -90,9 +90,9 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     world.worker("a")
     world.worker("b", allocations=hung["b"])
     assert not world.run(1).gang.hangs, "the first has moved since"
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.worker("a", allocations=hung["a"])
-    assert world.run(1).gang.hangs and set(world.cluster.take_changes().desired) >= {"a", "b"}
+    assert world.run(1).gang.hangs and set(world.cluster.take_unsaved().desired) >= {"a", "b"}
     world.exit(1, Exit(exit_code=None, reason="the trial hangs"), workers=("b",))
     world.exit(1, Exit(exit_code=None, reason="the trial hangs too"), workers=("a",))
     assert told(world) == ("failed", True, None)
@@ -105,10 +105,10 @@ def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason()
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, FAILED, workers=("a",))
     world.exit(1, INVALID, workers=("b",))
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     (closed,) = (fact for fact in facts if isinstance(fact, Closed))
     (ended,) = (fact for fact in facts if isinstance(fact, Ended))
     assert closed.is_invalid and ended.ending.is_invalid
@@ -122,7 +122,7 @@ def test_restarts_are_charged_until_they_are_used_up() -> None:
     world.want(1)
     for attempt in range(3):
         world.cycle()
-        world.cluster.take_changes()
+        world.cluster.take_unsaved()
         world.exit(1, FAILED)
         assert world.trial(1).restarts == min(attempt + 1, 2)
     assert world.trial(1).state == "closed"
@@ -153,7 +153,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
             world.wait(1)
         waited.append((world.now - before).total_seconds())
         world.exit(1, MACHINE._replace(reason="the object store has no such object"))
-    closed = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, Closed)]
+    closed = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, Closed)]
     assert waited == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256]
     assert (world.trial(1).state, world.trial(1).restarts) == ("closed", 0)
     assert [fact.reason for fact in closed] == [
@@ -194,11 +194,11 @@ def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause() -> None:
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
     assert world.run(1).state is RunState.KILLING and not world.run(1).is_ended
     world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
-    fact = next(fact for fact in world.cluster.take_changes().facts if isinstance(fact, Ended))
+    fact = next(fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, Ended))
     assert fact.exit and (fact.exit.exit_code, fact.exit.validations) == (3, 4)
     assert fact.ending.charged
 
@@ -210,9 +210,9 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None
     world.want(1, 2)
     world.cycle()
     world.exit(1, workers=("a",))
-    ends.on_tick(world.cluster, world.now + timedelta(seconds=29))
+    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=29)))
     assert world.run(1).state is not RunState.KILLING
-    ends.on_tick(world.cluster, world.now + timedelta(seconds=30))
+    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=30)))
     assert world.run(1).state is RunState.KILLING
 
 
@@ -229,7 +229,7 @@ def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(
     assert world.trial(1).state == "awaiting"
     world.wait(24 * 3600)
     assert world.cycle() == [], "no time that passes here gives a checkpoint up"
-    wishes.on_settled(world.cluster, world.run(1).id, world.now, settled)
+    world.cluster.apply(wishes.on_settled(world.cluster, world.run(1).id, world.now, settled))
     world.cycle()
     assert world.running() == expected
 
@@ -239,10 +239,10 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     world.worker("a")
     world.worker("b")
     world.silence("a")
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     for name in ("a", "b"):
-        heard.on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes")
-    gone = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, WorkerGone)]
+        world.cluster.apply(heard.on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
+    gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerGone)]
     assert [fact.worker.id for fact in gone] == ["a"]
 
 
@@ -251,7 +251,7 @@ def test_a_request_without_a_run_closes_once_with_what_was_wanted() -> None:
     world.want(1)
     world.want(1, wanted=STOPS, version=2)
     world.want(1, wanted=KILLS, version=3)
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     assert [fact.outcome for fact in facts if isinstance(fact, Closed)] == ["stopped"]
 
 
@@ -270,7 +270,7 @@ def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_num
 def test_an_unknown_pool_is_rejected_with_the_reason() -> None:
     world = World()
     world.want(1, pool="nowhere")
-    fact = world.cluster.take_changes().facts[0]
+    fact = world.cluster.take_unsaved().facts[0]
     assert isinstance(fact, Closed) and (fact.outcome, fact.reason) == (
         "rejected",
         "pool nowhere does not exist",
@@ -285,7 +285,7 @@ def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge() -> Non
     world.worker("a", allocations=())
     assert world.trial(1).state == "running", "not yet delivered is not lost"
     world.worker("a")
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.worker("a", allocations=())
     assert told(world) == ("lost", False, None)
 
@@ -340,7 +340,7 @@ def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[
 def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more() -> None:
     world = World()
     world.worker("a", 1)
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
-    world.cluster.changes.facts.clear()
+    world.cluster.apply(heard.on_removed(world.cluster, WorkerId("a"), world.now))
+    world.cluster.unsaved.facts.clear()
     world.silence("a")
-    assert world.cluster.changes.facts == []
+    assert world.cluster.unsaved.facts == []

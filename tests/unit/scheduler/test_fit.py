@@ -57,8 +57,8 @@ def test_labels_of_a_drained_machine_are_known_and_those_of_one_that_is_gone_are
     world.worker("a", 4, labels=R7.required)
     world.worker("b", 2)
     pool, workers = world.cluster.pools[POOL], world.cluster.workers
-    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
     world.cluster.refresh()
     assert not reach_of(pool.capacity, pool.policy, workers.values(), tenant_id(), Needs(where=R7)).is_final
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
+    world.cluster.apply(heard.on_removed(world.cluster, WorkerId("a"), world.now))
     assert reach_of(pool.capacity, pool.policy, workers.values(), tenant_id(), Needs(where=R7)).is_final

@@ -68,17 +68,17 @@ def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again
 def test_the_last_word_of_a_drained_machine_is_always_that_it_is_empty(change: str) -> None:
     world, a = World(), WorkerId("a")
     world.worker("a", 2)
-    draining.on_drain(world.cluster, a, reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, a, reclaim=False, undo=False))
     world.cycle()
     match change:
         case "leaves":
             world.worker("a", 2, leaving=PERHAPS)
         case "slot disabled":
-            draining.on_slot(world.cluster, a, 0, undo=False)
+            world.cluster.apply(draining.on_slot(world.cluster, a, 0, undo=False))
         case "drained again":
-            draining.on_drain(world.cluster, a, reclaim=True, undo=False)
+            world.cluster.apply(draining.on_drain(world.cluster, a, reclaim=True, undo=False))
         case "comes back":
-            heard.on_silent(world.cluster, a, "not heard", world.now)
+            world.cluster.apply(heard.on_worker_lost(world.cluster, a, "not heard", world.now))
             world.worker("a", 2)
     world.cycle()
     assert isinstance(world.told.facts[-1], WorkerEmptied)

@@ -62,7 +62,7 @@ def happen(world: World, event: Event) -> None:
         case ("heard", name, keeps):
             world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
         case ("drain", name, undo):
-            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):

@@ -32,12 +32,12 @@ def step(world: World, number: int, reached: int = 1) -> None:
         others = tuple(other for other in world.observed(share.worker) if other.run != run.id)
         slots = world.cluster.workers[share.worker].slot_ids
         said = Heard(WorkerId(share.worker), POOL, "cpu", slots, allocations=(*others, one))
-        heard.on_heard(world.cluster, said, world.now)
+        world.cluster.apply(heard.on_heard(world.cluster, said, world.now))
 
 
 def restart(world: World, number: int, leave_s: float, start_s: float, queued_s: float = 60) -> None:
     """A trial's run is asked and goes, and after a wait its next one begins to train."""
-    on_preempted(world.cluster, world.run(number).id, Asked("drain"))
+    world.cluster.apply(on_preempted(world.cluster, world.run(number).id, Asked("drain")))
     world.wait(leave_s)
     world.exit(number, SAVED)
     world.wait(queued_s)

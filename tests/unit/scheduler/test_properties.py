@@ -103,9 +103,9 @@ def happen(world: World, event: Event) -> None:
         case ("moved", name, rack):
             world.worker(name, WORKERS[name], labels=(("rack", rack),))
         case ("drain", name, undo):
-            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("slot", name, slot, undo):
-            draining.on_slot(world.cluster, WorkerId(name), slot, undo)
+            world.cluster.apply(draining.on_slot(world.cluster, WorkerId(name), slot, undo))
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
@@ -115,7 +115,7 @@ def happen(world: World, event: Event) -> None:
         case ("wait", seconds):
             world.wait(seconds)
         case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:
-            wishes.on_settled(world.cluster, world.run(number).id, world.now)
+            world.cluster.apply(wishes.on_settled(world.cluster, world.run(number).id, world.now))
         case ("cycle",):
             world.cycle()
 
@@ -197,7 +197,7 @@ def test_every_request_closes_at_most_once_and_stays_closed(events: list[Event],
     closed = set()
     for event in events:
         happen(world, event)
-        facts, world.cluster.changes.facts = world.cluster.changes.facts, []
+        facts, world.cluster.unsaved.facts = world.cluster.unsaved.facts, []
         for fact in facts:
             if isinstance(fact, Closed):
                 key = (fact.trial.id, fact.trial.wish.request)

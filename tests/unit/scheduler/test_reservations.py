@@ -106,7 +106,7 @@ def test_a_cancelled_booking_keeps_nothing() -> None:
     step(world)
     assert world.running() == set()
     (name,) = world.cluster.pools[POOL].reservations
-    wishes.on_reservation_cancelled(world.cluster, name)
+    world.cluster.apply(wishes.on_reservation_cancelled(world.cluster, name))
     world.cycle()
     assert world.running() == {1}
 

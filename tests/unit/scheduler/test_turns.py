@@ -132,7 +132,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -
     assert run.yields
     world = slicing.world
     world.exit(1, YIELDED)
-    (ended,) = world.cluster.changes.facts
+    (ended,) = world.cluster.unsaved.facts
     assert isinstance(ended, Ended) and ended.ending.reason == TURN_OVER
     assert world.trial(1).turned_at == world.now
 

@@ -9,9 +9,11 @@ Neighbours: `lending` plans it, `heard` and `ends` bring what workers say.
 from datetime import datetime, timedelta
 
 from services.scheduler.core.asked import Asked
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.draft import Draft
 from services.scheduler.core.events import stops
-from services.scheduler.core.events.grants import on_preempted
+from services.scheduler.core.events.grants import preempt
 from services.scheduler.core.facts import Resized
 from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.run import NOBODY, Exit, Gang, Run, Share
@@ -26,16 +28,25 @@ FORM_WITHIN = timedelta(seconds=90)
 """After so long the run is asked to save and go instead: what is to join does not start."""
 
 
-def begin(cluster: Cluster, run_id: RunId, placement: Placement, now: datetime) -> None:
-    """A run is to go on with these slots. What it does not hold yet of them must be free."""
-    run = cluster.runs[run_id]
-    had = {share.worker: share for share in run.shares}
-    wanted = dict(placement)
-    order = [run.chief, *(worker for worker in wanted if worker != run.chief)]
-    target = tuple(_share(cluster.workers[worker], wanted[worker], had.get(worker)) for worker in order)
-    gets = {share.worker: share for share in target}
-    both = [_larger(had.get(worker), gets.get(worker)) for worker in dict.fromkeys([*had, *gets])]
-    _form(cluster, run, tuple(both), target, now)
+def on_resized(cluster: Cluster, run: RunId, slots: int, placement: Placement, now: datetime) -> Changes:
+    """A trial is to go on with so many slots: while its run trains, with those of `placement`, of which what it does not hold yet must be
+    free; without one its run is asked to end at a checkpoint."""
+    draft = Draft(cluster)
+    if placement:
+        _begin(draft, cluster.runs[run], placement, now)
+    else:
+        preempt(draft, cluster.runs[run], Asked("resize", slots=slots))
+    return draft
+
+
+def on_tick(cluster: Cluster, now: datetime) -> Changes:
+    """Runs that do not get there save and go, as those do that cannot be resized while they train."""
+    draft = Draft(cluster)
+    for run in [cluster.runs[run_id] for run_id in cluster.forming]:
+        if run.gang.since is not None and now - run.gang.since >= FORM_WITHIN:
+            slots = sum(share.slots for share in run.gang.target)
+            preempt(draft, run, Asked("resize", slots=slots))
+    return draft
 
 
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
@@ -59,22 +70,20 @@ def is_loss(exited: Exit) -> bool:
     return exited.is_machine_fault or (exited.exit_code is not None and exited.exit_code < 0)
 
 
-def do_without(cluster: Cluster, run: Run, worker: WorkerId, now: datetime) -> None:
+def do_without(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
     """A member is gone: what is left of the run forms anew."""
     gang = run.gang
     left = tuple(share for share in gang.shares if share.worker != worker)
     target = tuple(share for share in gang.members if share.worker != worker)
-    cluster.leave(run, worker)
-    run = run.with_gang(**_without(gang, frozenset({worker})))
-    _form(cluster, run, left, target, now)
+    _form(draft, run.with_gang(**_without(gang, frozenset({worker}))), left, target, now)
 
 
-def on_left(cluster: Cluster, run: Run, worker: WorkerId, now: datetime) -> None:
+def leave(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
     """A member that has no part in what is formed has ended its ranks."""
     run = run.released_by(worker)
-    cluster.put_run(run)
-    cluster.want((worker,))
-    settle(cluster, run.id, now)
+    draft.put_run(run)
+    draft.want((worker,))
+    settle(draft, run, now)
 
 
 def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joined: int) -> Gang:
@@ -92,45 +101,45 @@ def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joine
     return gang
 
 
-def settle(cluster: Cluster, run_id: RunId, now: datetime) -> None:
+def settle(draft: Draft, run: Run, now: datetime) -> None:
     """The last that was waited for may have happened: all members train, and who has no part any more has let go."""
-    run = cluster.runs[run_id]
     gang = run.gang
+    if not run.is_forming:
+        return
     members = frozenset(share.worker for share in gang.target)
     leavers = gang.workers - members
-    if not run.is_forming or not members <= gang.joined or not leavers <= gang.released:
+    if not members <= gang.joined or not leavers <= gang.released:
         return
-    for worker in leavers:
-        cluster.leave(run, worker)
-    run = stops.formed(cluster, run.renewed(), now)
+    run = stops.formed(draft, run.renewed(), now)
     gang = gang.moved(
         GangTrigger.FORMED, shares=gang.target, target=(), since=None, **_without(gang, leavers)
     )
-    settled = changed(run, gang=gang)
-    _keep(cluster, settled, now)
-    cluster.tell(Resized(settled, cluster.trials[settled.trial]))
+    run = changed(run, gang=gang)
+    _keep(draft, run, now)
+    draft.tell(Resized(run, draft.trial(run.trial)))
 
 
-def mend(cluster: Cluster, run_id: RunId, now: datetime) -> None:
+def mend(draft: Draft, run: Run, now: datetime) -> None:
     """A gang of which all members wait since it broke, while nobody is lost, forms anew as it was: a connection was lost."""
-    run = cluster.runs[run_id]
     if run.is_ended or run.state is RunState.KILLING or run.gang.state is GangState.FORMING:
         return
     if run.gang.broken >= run.workers:
-        _form(cluster, run, run.shares, run.shares, now)
+        _form(draft, run, run.shares, run.shares, now)
 
 
-def on_tick(cluster: Cluster, now: datetime) -> None:
-    """Runs that do not get there save and go, as those do that cannot be resized while they train."""
-    for run_id in list(cluster.forming):
-        run = cluster.runs[run_id]
-        if run.gang.since is not None and now - run.gang.since >= FORM_WITHIN:
-            slots = sum(share.slots for share in run.gang.target)
-            on_preempted(cluster, run_id, Asked("resize", slots=slots))
+def _begin(draft: Draft, run: Run, placement: Placement, now: datetime) -> None:
+    had = {share.worker: share for share in run.shares}
+    wanted = dict(placement)
+    order = [run.chief, *(worker for worker in wanted if worker != run.chief)]
+    workers = draft.cluster.workers
+    target = tuple(_share(workers[worker], wanted[worker], had.get(worker)) for worker in order)
+    gets = {share.worker: share for share in target}
+    both = [_larger(had.get(worker), gets.get(worker)) for worker in dict.fromkeys([*had, *gets])]
+    _form(draft, run, tuple(both), target, now)
 
 
 def _form(
-    cluster: Cluster, run: Run, shares: tuple[Share, ...], target: tuple[Share, ...], now: datetime
+    draft: Draft, run: Run, shares: tuple[Share, ...], target: tuple[Share, ...], now: datetime
 ) -> None:
     gang = run.gang.moved(
         GangTrigger.FORMS,
@@ -143,7 +152,13 @@ def _form(
         joined=NOBODY,
         broken=NOBODY,
     )
-    _keep(cluster, run.renewed(gang=gang), now)
+    _keep(draft, run.renewed(gang=gang), now)
+
+
+def _keep(draft: Draft, run: Run, now: datetime) -> None:
+    draft.put_run(run)
+    draft.begin(run, now)
+    draft.want(run.workers)
 
 
 def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[WorkerId]]:
@@ -153,13 +168,6 @@ def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[Wo
         "released": gang.released - leavers,
         "former": gang.former | leavers,
     }
-
-
-def _keep(cluster: Cluster, run: Run, now: datetime) -> None:
-    cluster.put_run(run)
-    cluster.hold(run)
-    cluster.ledger.begin(run, now, cluster.pools[run.pool].policy.price_per_slot_hour)
-    cluster.want(run.workers)
 
 
 def _share(worker: Worker, slots: int, had: Share | None) -> Share:

@@ -3,11 +3,33 @@ leader finds of it."""
 
 from dataclasses import dataclass, field
 
+from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.history import History
 from services.scheduler.core.elastic.paces import Paces
+from services.scheduler.core.elastic.throughput import Timing
 from services.scheduler.core.run import Run
 from services.scheduler.core.trial import Trial
 from shared.ids import TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """A report of a script that tells its batches: the time of a step, and the gradient's noise."""
+
+    limits: Limits
+    timing: Timing
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A report of a script that says nothing of its batches."""
+
+    slots: int
+    step_s: float
+
+
+Report = Goodput | Pace
 
 
 @dataclass(slots=True)
@@ -23,6 +45,20 @@ class Record:
     def service_at(self, now_ms: int) -> int:
         """Slot-milliseconds that it has had until now."""
         return self.service_ms + self.slots * (now_ms - self.counted_ms)
+
+    def learn(self, report: Report) -> None:
+        """It counts from the next plan on. What batches have taught is not thrown away for a pace."""
+        history = self.history
+        match report:
+            case Goodput(limits, timing, noise):
+                if not isinstance(history, History) or history.limits != limits:
+                    history = self.history = History(limits)
+                history.add(timing, noise)
+            case Pace(slots, step_s):
+                if history is None:
+                    history = self.history = Paces()
+                if isinstance(history, Paces):
+                    history.add(slots, step_s)
 
 
 @dataclass(slots=True)
@@ -50,6 +86,11 @@ class Records:
             return
         if run.asked.slots is not None:
             self.resizing[trial.id] = run.asked.slots
+
+    def learn(self, trial: TrialId, report: Report) -> None:
+        """A run has measured its steps; of others than elastic runs nothing is kept."""
+        if trial in self.of:
+            self.of[trial].learn(report)
 
     def forget(self, trial: TrialId) -> None:
         """It is over."""

@@ -1,10 +1,12 @@
-"""Events that the plan itself causes once it is saved: slots were granted, slots were asked back."""
+"""The plan is carried out: slots are granted, and asked back."""
 
 from datetime import datetime
 from typing import NamedTuple
 
 from services.scheduler.core.asked import Asked
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.draft import Draft
 from services.scheduler.core.events import stops
 from services.scheduler.core.facts import Granted
 from services.scheduler.core.placement.capacity import Placement
@@ -24,8 +26,10 @@ class NewRun(NamedTuple):
     token: int
 
 
-def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime) -> Run:
-    """Makes the run and occupies its slots."""
+def on_granted(
+    cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime
+) -> Changes:
+    """A run is made, which occupies its slots."""
     trial = cluster.trials[trial_id]
     shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
     wish = trial.wish
@@ -44,30 +48,29 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
         owner=wish.owner,
     )
     run = Run(grant, Gang(shares))
-    waited_since = trial.since
-    trial = trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id)
-    cluster.put_run(run)
-    cluster.hold(run)
-    cluster.ledger.begin(run, now, cluster.pools[run.pool].policy.price_per_slot_hour)
-    cluster.put_trial(trial)
-    cluster.want(run.workers)
-    cluster.tell(Granted(run, trial, waited_since))
-    return run
+    draft = Draft(cluster)
+    draft.put_run(run)
+    draft.begin(run, now)
+    draft.put_trial(trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id))
+    draft.want(run.workers)
+    draft.tell(Granted(run, draft.trial(trial_id), trial.since))
+    return draft
 
 
-def on_preempted(cluster: Cluster, run_id: RunId, asked: Asked) -> None:
+def on_preempted(cluster: Cluster, run: RunId, asked: Asked) -> Changes:
     """A run is asked for its slots; they are free only when its workers say so."""
-    run = cluster.runs[run_id]
+    draft = Draft(cluster)
+    preempt(draft, cluster.runs[run], asked)
+    return draft
+
+
+def preempt(draft: Draft, run: Run, asked: Asked) -> None:
+    """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
     if run.preempted or run.is_ended:
         return
     run = run.renewed(asked=asked).moved(RunTrigger.ASKED)
-    cluster.put_run(stops.asked(cluster, run))
-    cluster.want(run.workers)
-
-
-def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:
-    """A run is asked to end at a checkpoint, so that its trial goes on with so many slots."""
-    on_preempted(cluster, run_id, Asked("resize", slots=slots))
+    draft.put_run(stops.asked(run, draft.cluster.now_ms))
+    draft.want(run.workers)
 
 
 def _share(worker: Worker, slots: int, wish: Wish) -> Share:

@@ -1,12 +1,14 @@
 """Events from workers: an observed set was heard, a worker has fallen silent or is gone. Neighbour: `draining`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.draft import Draft
 from services.scheduler.core.elastic import forming
-from services.scheduler.core.elastic.reporting import on_measured
+from services.scheduler.core.elastic.reporting import measure
 from services.scheduler.core.events import draining, ends, stops
 from services.scheduler.core.facts import WorkerDown, WorkerGone
 from services.scheduler.core.placement.labels import Labels
@@ -64,28 +66,25 @@ class Heard:
     allocations: tuple[Observed, ...] = ()
 
 
-def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
-    """Applies an observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
+def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> Changes:
+    """An observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
+    draft = Draft(cluster)
     worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
     if worker.liveness is Liveness.GONE:
-        return
-    _update_worker(cluster, worker, heard, now)
-    named = {observed.allocation for observed in heard.allocations}
+        return draft
+    worker = _updated(draft, worker, heard, now)
     for observed in heard.allocations:
-        _on_observed(cluster, worker, observed, now)
-    for run_id in list(cluster.runs_on.get(worker.id, {})):
-        run = cluster.runs[run_id]
+        _on_observed(draft, worker, observed, now)
+    named = {observed.allocation for observed in heard.allocations}
+    for run in draft.runs_on(worker.id):
         if run.allocation not in named:
-            _on_unnamed(cluster, worker, run, now)
-    draining.on_leaving(cluster, worker, heard.leaving)
-    granted = {
-        cluster.runs[run].allocation
-        for run in cluster.runs_on.get(worker.id, {})
-        if not cluster.runs[run].is_ended
-    }
+            _on_unnamed(draft, worker, run, now)
+    worker = draining.leave(draft, worker, heard.leaving)
+    granted = {run.allocation for run in draft.runs_on(worker.id) if not run.is_ended}
     for allocation in worker.held.keys() - named - granted:
-        cluster.release(worker, allocation)
-    draining.finish(cluster, worker)
+        draft.release(worker.id, allocation)
+    draining.finish(draft, worker)
+    return draft
 
 
 def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
@@ -98,107 +97,124 @@ def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
     )
 
 
-def on_joined(cluster: Cluster, worker_id: WorkerId, pool: PoolName) -> None:
+def on_joined(cluster: Cluster, worker: WorkerId, pool: PoolName) -> Changes:
     """A worker has got credentials; it takes work once it is heard."""
-    if worker_id not in cluster.workers:
-        cluster.put_worker(Worker(worker_id, pool))
+    draft = Draft(cluster)
+    if worker not in cluster.workers:
+        draft.put_worker(Worker(worker, pool))
+    return draft
 
 
-def on_silent(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> None:
+def on_worker_lost(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> Changes:
     """A worker is given up: nothing is granted there, and its runs may start elsewhere."""
-    worker = cluster.workers[worker_id]
-    if worker.liveness in (Liveness.LOST, Liveness.GONE):
-        return
-    _move(cluster, worker, LivenessTrigger.SILENT)
-    cluster.tell(WorkerDown(worker, reason))
-    for run_id in list(cluster.runs_on.get(worker_id, {})):
-        ends.on_loss(cluster, cluster.runs[run_id], worker_id, reason, now)
+    draft = Draft(cluster)
+    worker = cluster.workers.get(worker_id)
+    if worker is not None and worker.liveness not in (Liveness.LOST, Liveness.GONE):
+        _lose(draft, worker, reason, now)
+    return draft
 
 
-def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
+def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
     """Its instance is gone for good: what it held is lost with it, and nothing more is heard of it."""
+    draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is None or worker.liveness is Liveness.GONE:
-        return
+        return draft
     if worker.liveness is not Liveness.LOST:
-        on_silent(cluster, worker_id, REMOVED, now)
-    worker.clear()
-    _move(cluster, worker, LivenessTrigger.REMOVED)
-    cluster.tell(WorkerGone(worker, REMOVED))
+        worker = _lose(draft, worker, REMOVED, now)
+    for allocation in worker.held:
+        draft.release(worker_id, allocation)
+    worker = _moved(draft, worker, LivenessTrigger.REMOVED)
+    draft.tell(WorkerGone(worker, REMOVED))
+    return draft
 
 
-def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> None:
+def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Changes:
     """A worker that was given up long ago has not been heard since: nothing that only it holds is waited for any more."""
+    draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
-        cluster.tell(WorkerGone(worker, reason))
+        draft.tell(WorkerGone(worker, reason))
+    return draft
 
 
-def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
-    before = _public(worker), worker.is_heard, worker.trouble
-    worker.liveness = LIVENESS.next(worker.liveness, LivenessTrigger.HEARD)
-    worker.equip(heard.slot_ids, heard.kind)
-    worker.address, worker.labels, worker.is_isolated = heard.address, heard.labels, heard.is_isolated
-    worker.is_heard, worker.is_empty, worker.trouble = True, heard.is_empty, heard.trouble
-    worker.joined_at = worker.joined_at or now
-    after = _public(worker), worker.is_heard, worker.trouble
-    if before == after:
-        return
-    cluster.put_worker(worker)
-    if before[0] != after[0]:
-        draining.tell(cluster, worker)
+def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
+    worker = _moved(draft, worker, LivenessTrigger.SILENT)
+    draft.tell(WorkerDown(worker, reason))
+    for run in draft.runs_on(worker.id):
+        ends.lose(draft, run, worker.id, reason, now)
+    return worker
 
 
-def _public(worker: Worker) -> tuple[object, ...]:
-    """What its tables and neighbours have of a worker that says so itself."""
-    return (
-        worker.liveness,
-        worker.slot_ids,
-        worker.kind,
-        worker.address,
-        worker.labels,
-        worker.is_isolated,
+def _updated(draft: Draft, worker: Worker, heard: Heard, now: datetime) -> Worker:
+    """The worker as it says that it is."""
+    if _says_the_same(worker, heard):
+        if worker.is_empty != heard.is_empty:
+            worker = replace(worker, is_empty=heard.is_empty)
+            draft.put_quiet_worker(worker)
+        return worker
+    after = replace(
+        worker,
+        liveness=LIVENESS.next(worker.liveness, LivenessTrigger.HEARD),
+        slot_ids=heard.slot_ids,
+        kind=heard.kind,
+        address=heard.address,
+        labels=heard.labels,
+        is_isolated=heard.is_isolated,
+        is_heard=True,
+        is_empty=heard.is_empty,
+        trouble=heard.trouble,
+        joined_at=worker.joined_at or now,
     )
+    draft.put_worker(after)
+    if worker.liveness is not Liveness.READY or _public(worker) != _public(after):
+        draining.tell(draft, after)
+    return after
 
 
-def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: datetime) -> None:
-    run = cluster.runs.get(observed.run)
+def _says_the_same(worker: Worker, heard: Heard) -> bool:
+    is_known = worker.is_heard and worker.liveness is Liveness.READY
+    return is_known and worker.trouble == heard.trouble and _public(worker) == _public(heard)
+
+
+def _public(whose: Worker | Heard) -> tuple[object, ...]:
+    """What its tables and neighbours have of a worker that says so itself."""
+    return (whose.slot_ids, whose.kind, whose.address, whose.labels, whose.is_isolated)
+
+
+def _on_observed(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> None:
+    run = draft.cluster.runs.get(observed.run)
     if run is None or run.token != observed.token or worker.id not in run.workers:
-        _hold_foreign(cluster, worker, observed)
+        _hold_foreign(draft, worker, observed)
         return
     if observed.is_excluded:
-        _exclude(cluster, worker, run)
-    if (
-        observed.exit is not None
-        and observed.generation < run.gang.generation
-        and worker.id not in run.gang.seen
-    ):
-        cluster.want((worker.id,))  # what it had of the run once: it makes room for the new part
-        return
+        _exclude(draft, worker, run)
     if observed.exit is not None:
-        cluster.release(worker, run)
-        ends.on_exit(cluster, run, worker.id, observed.exit, now)
-        return
-    if run.is_ended:
-        _hold_zombie(cluster, worker, run)
-        return
-    _follow(cluster, worker, run, observed, now)
+        if observed.generation < run.gang.generation and worker.id not in run.gang.seen:
+            draft.want((worker.id,))  # what it had of the run once: it makes room for the new part
+            return
+        draft.release(worker.id, run)
+        ends.leave(draft, run, worker.id, observed.exit, now)
+    elif run.is_ended:
+        _hold_zombie(draft, worker, run)
+    else:
+        _follow(draft, worker, run, observed, now)
 
 
-def _exclude(cluster: Cluster, worker: Worker, run: Run) -> None:
-    trial = cluster.trials.get(run.trial)
+def _exclude(draft: Draft, worker: Worker, run: Run) -> None:
+    trial = draft.cluster.trials.get(run.trial)
     if trial is not None and worker.id not in trial.excluded:
-        cluster.put_trial(without(trial, worker.id))
+        draft.put_trial(without(trial, worker.id))
 
 
-def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
+def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
     gang = _gang_heard(run, worker.id, observed)
     followed = run if gang is run.gang else changed(run, gang=gang)
-    if _is_told(run.gang, gang):
-        cluster.want(run.workers)
+    if gang is not run.gang and _is_told(run.gang, gang):
+        draft.want(run.workers)
     progress = run.progress
     if observed.step > progress.step:
-        followed = stops.trained(cluster, followed, now)
+        followed = stops.trained(draft, followed, now)
     if observed.step > progress.step or observed.checkpoints > progress.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
         followed = followed.with_progress(
@@ -206,13 +222,14 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
             checkpoints=max(progress.checkpoints, observed.checkpoints),
             saved_at=now if observed.checkpoints > progress.checkpoints else progress.saved_at,
         )
-    cluster.follow(followed)
     if observed.measured is not None and worker.id == run.chief and run.gang.state is not GangState.FORMING:
-        on_measured(cluster, run, observed.measured)
+        measure(draft, run, observed.measured)
     if (gang.state, gang.is_live, followed.took) != (run.gang.state, run.gang.is_live, run.took):
-        cluster.put_run(followed, lazily=True)
-    forming.settle(cluster, run.id, now)
-    forming.mend(cluster, run.id, now)
+        draft.put_run(followed, lazily=True)
+    elif followed is not run:
+        draft.follow(followed)
+    forming.settle(draft, followed, now)
+    forming.mend(draft, draft.run(run.id), now)
 
 
 def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
@@ -242,35 +259,34 @@ def _is_told(before: Gang, gang: Gang) -> bool:
     )
 
 
-def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:
+def _on_unnamed(draft: Draft, worker: Worker, run: Run, now: datetime) -> None:
     if run.is_ended:
-        cluster.release(worker, run)
+        draft.release(worker.id, run)
         if worker.id not in run.gang.released:
-            cluster.put_run(run.released_by(worker.id), lazily=True)
+            draft.put_run(run.released_by(worker.id), lazily=True)
     elif worker.id in run.gang.seen and worker.id not in run.gang.released:
-        cluster.release(worker, run)
-        ends.on_loss(cluster, run, worker.id, VANISHED, now)
+        draft.release(worker.id, run)
+        ends.lose(draft, run, worker.id, VANISHED, now)
 
 
-def _hold_foreign(cluster: Cluster, worker: Worker, observed: Observed) -> None:
-    cluster.want((worker.id,))
+def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:
+    draft.want((worker.id,))
     if observed.exit is not None:
-        cluster.release(worker, observed.allocation)
+        draft.release(worker.id, observed.allocation)
     elif observed.allocation not in worker.held:
-        worker.hold(observed.allocation, Hold(None, ()))
-        cluster.put_worker(worker)
+        draft.hold(worker.id, observed.allocation, Hold(None, ()))
 
 
-def _hold_zombie(cluster: Cluster, worker: Worker, run: Run) -> None:
-    cluster.want((worker.id,))
+def _hold_zombie(draft: Draft, worker: Worker, run: Run) -> None:
+    draft.want((worker.id,))
     if run.allocation not in worker.held:
         share = next(share for share in run.shares if share.worker == worker.id)
-        worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
-        cluster.put_worker(worker)
+        draft.hold(worker.id, run.allocation, Hold(run.tenant, share.slot_ids, share.part))
 
 
-def _move(cluster: Cluster, worker: Worker, trigger: LivenessTrigger) -> None:
-    worker.liveness = LIVENESS.next(worker.liveness, trigger)
-    worker.is_heard = worker.is_heard and trigger is not LivenessTrigger.SILENT
-    cluster.put_worker(worker)
-    cluster.changes.workers[worker.id] = None
+def _moved(draft: Draft, worker: Worker, trigger: LivenessTrigger) -> Worker:
+    is_heard = worker.is_heard and trigger is not LivenessTrigger.SILENT
+    worker = replace(worker, liveness=LIVENESS.next(worker.liveness, trigger), is_heard=is_heard)
+    draft.put_worker(worker)
+    draft.worker_rows[worker.id] = None
+    return worker

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.draft import Draft
 from services.scheduler.core.pauses import Kind, Took
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
@@ -11,42 +13,43 @@ from shared.ids import ExperimentId, RunId, derived_id
 from shared.tuples import changed
 
 
-def asked(cluster: Cluster, run: Run) -> Run:
+def asked(run: Run, now_ms: int) -> Run:
     """It was asked for its slots just now."""
-    return changed(run, took=run.took._replace(asked_ms=cluster.now_ms))
+    return changed(run, took=run.took._replace(asked_ms=now_ms))
 
 
-def left(cluster: Cluster, run: Run, now: datetime) -> Run:
+def left(draft: Draft, run: Run, now: datetime) -> Run:
     """It has ended; of one that was not asked nothing is learned."""
     if not run.took.asked_ms:
         return run
     leave_ms = milliseconds(now) - run.took.asked_ms
-    _learn(cluster, run.experiment, "leave", leave_ms)
+    draft.learn_pause(run.experiment, "leave", leave_ms)
     return changed(run, took=run.took._replace(leave_ms=leave_ms))
 
 
-def trained(cluster: Cluster, run: Run, now: datetime) -> Run:
+def trained(draft: Draft, run: Run, now: datetime) -> Run:
     """Its first step was heard of. What the end of the run before it took counts too, where that is still known."""
     if run.number == 1 or run.progress.step or run.took.restart_ms:
         return run
-    before = cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
+    before = draft.cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
     leave_ms = before.took.leave_ms if before else 0
     restart_ms = milliseconds(now) - milliseconds(run.granted_at) + leave_ms
-    _learn(cluster, run.experiment, "restart", restart_ms)
+    draft.learn_pause(run.experiment, "restart", restart_ms)
     return changed(run, took=run.took._replace(restart_ms=restart_ms))
 
 
-def formed(cluster: Cluster, run: Run, now: datetime) -> Run:
+def formed(draft: Draft, run: Run, now: datetime) -> Run:
     """The gang that it has formed trains."""
     if run.gang.since is None:
         return run
     reform_ms = milliseconds(now) - milliseconds(run.gang.since)
-    _learn(cluster, run.experiment, "reform", reform_ms)
+    draft.learn_pause(run.experiment, "reform", reform_ms)
     return changed(run, took=run.took._replace(reform_ms=reform_ms))
 
 
-def remember(cluster: Cluster, before: Iterable[tuple[ExperimentId, Took]]) -> None:
-    """What runs had measured when this leader began, the oldest first; only experiments that go on are of interest."""
+def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, Took]]) -> Changes:
+    """A leader begins, and reads what runs had measured, the oldest first; only experiments that go on are of interest."""
+    draft = Draft(cluster)
     for experiment, took in before:
         if experiment in cluster.live:
             measured: tuple[tuple[Kind, int], ...] = (
@@ -56,9 +59,5 @@ def remember(cluster: Cluster, before: Iterable[tuple[ExperimentId, Took]]) -> N
             )
             for kind, ms in measured:
                 if ms:
-                    _learn(cluster, experiment, kind, ms)
-
-
-def _learn(cluster: Cluster, experiment: ExperimentId, kind: Kind, took_ms: int) -> None:
-    if cluster.pauses.add(experiment, kind, max(1, took_ms)):
-        cluster.reckon(experiment)
+                    draft.learn_pause(experiment, kind, ms)
+    return draft

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import NO_QUOTA
 from services.scheduler.core.queue import Part
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import Needs, Trial
+from services.scheduler.core.unsaved import Unsaved
 from shared.ids import PoolName, TrialId
 from shared.tuples import changed
 
@@ -55,12 +55,12 @@ Change = FewerSlots | AnyMachine | OtherPart | OtherMaximum
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
     """What the next plan says of a waiting trial after the change; the cluster is left as it was."""
-    kept, cluster.changes = cluster.changes, Changes()
+    kept, cluster.unsaved = cluster.unsaved, Unsaved()
     try:
         with _supposed(cluster, cluster.trials[name], change):
             planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
     finally:
-        cluster.changes = kept
+        cluster.unsaved = kept
     if any(grant.trial == name for grant in planned.grants):
         return "now"
     return "soon" if planned.refusals.get(name) == "preempting" else "waits"

@@ -38,7 +38,7 @@ class Live(Lender):
             one = Observed(run.allocation, run.id, run.token, **(said | more))  # type: ignore[arg-type]
             others = tuple(other for other in self.observed(name) if other.run != run.id)
             told = Heard(WorkerId(name), POOL, "cpu", (0, 1), allocations=(*others, one))
-            heard.on_heard(self.cluster, told, self.now)
+            self.cluster.apply(heard.on_heard(self.cluster, told, self.now))
 
     def begin(self, number: int, least: int = 1, most: int = 4) -> Run:
         """An elastic trial on one slot, whose script has taken its seat."""
@@ -48,16 +48,13 @@ class Live(Lender):
         return self.run(number)
 
     def to(self, number: int, **placement: int) -> Run:
-        forming.begin(
-            self.cluster,
-            self.run(number).id,
-            tuple((WorkerId(name), slots) for name, slots in placement.items()),
-            self.now,
-        )
+        places = tuple((WorkerId(name), slots) for name, slots in placement.items())
+        slots = sum(placement.values())
+        self.cluster.apply(forming.on_resized(self.cluster, self.run(number).id, slots, places, self.now))
         return self.run(number)
 
     def facts(self) -> list[type]:
-        return [type(fact) for fact in self.cluster.take_changes().facts]
+        return [type(fact) for fact in self.cluster.take_unsaved().facts]
 
 
 def used(world: Live) -> dict[str, int]:
@@ -162,7 +159,7 @@ def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
         world.silence("w0")
         assert world.run(1).is_ended
         assert [
-            fact.ending.charged for fact in world.cluster.take_changes().facts if isinstance(fact, Ended)
+            fact.ending.charged for fact in world.cluster.take_unsaved().facts if isinstance(fact, Ended)
         ] == [False]
 
 

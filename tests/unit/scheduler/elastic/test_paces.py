@@ -56,7 +56,7 @@ class Observing(Lender):
                     ]
                     self.worker(share.worker, 4, allocations=tuple(told))
             self.wait(60)
-            self.cluster.changes.pools[POOL] = None
+            self.cluster.unsaved.pools[POOL] = None
             self.cycle()
 
 
