@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler import metrics
-from services.scheduler.announce import Announcer, demanded
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Reason
-from services.scheduler.core.elastic.saving import keep
-from services.scheduler.core.plan import Demand, Plan
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.plan import Demand, Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.saving import keep
+from services.scheduler.core.state.records.trial import Trial
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.events import Announcer, demanded
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
 from shared import faults

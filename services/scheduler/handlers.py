@@ -6,10 +6,11 @@ The cycle alone decides: what a handler stores is read again by the next leader,
 from dataclasses import dataclass
 from typing import Any
 
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.rulings.booking import Booking
 from services.scheduler.rulings.editing import Editing, tell_first
@@ -216,7 +217,7 @@ def _settle(cycle: Cycle, runs: list[RunId]) -> None:
 
 def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
     for worker in workers:
-        cycle.cluster.apply(heard.on_removed(cycle.cluster, worker, cycle.clock.now()))
+        cycle.cluster.apply(on_removed(cycle.cluster, worker, cycle.clock.now()))
 
 
 def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredWish:

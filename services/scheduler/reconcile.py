@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.worker import Drain
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.records.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
 from services.scheduler.rulings import late_edits
@@ -111,7 +112,7 @@ def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
     if worker is None:
         return
     if kept.is_removed:
-        cluster.apply(heard.on_removed(cluster, worker.id, cycle.clock.now()))
+        cluster.apply(on_removed(cluster, worker.id, cycle.clock.now()))
     elif kept.drain is (worker.drain is Drain.OPEN):
         cluster.apply(draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain))
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Demand
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.liveness import LEASE_S, Silence
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Wish
+from services.scheduler.core.planning.decisions import Demand
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_heard, on_joined, on_worker_lost
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.liveness import LEASE_S, Silence
+from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import Event, postpone, take_turn
-from services.scheduler.core.unsaved import Unsaved
 from shared.ids import PoolName, RunId, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.dispatch import Dispatch
@@ -125,7 +126,7 @@ class Leader:
 
     def welcome(self, worker: WorkerId, pool: PoolName) -> None:
         """A worker has got credentials."""
-        self.push(lambda cluster, _: cluster.apply(heard.on_joined(cluster, worker, pool)))
+        self.push(lambda cluster, _: cluster.apply(on_joined(cluster, worker, pool)))
 
     def drain(self, worker: WorkerId, reclaim: bool, undo: bool) -> None:
         """A worker is to take nothing more, or may again."""
@@ -145,7 +146,7 @@ class Leader:
             self.dispatch.answered(told.worker, sighting.answers, self.process.agenda.now_ms)
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            cluster.apply(heard.on_heard(cluster, told, now))
+            cluster.apply(on_heard(cluster, told, now))
             if self.tempo.beat_ms is not None:
                 self.dispatch.compare(told.worker, told.allocations, self.process.agenda.now_ms)
 
@@ -264,7 +265,7 @@ class Leader:
 def _silence(worker: WorkerId, reason: str) -> Event:
     def apply(cluster: Cluster, now: datetime) -> None:
         if worker in cluster.workers:
-            cluster.apply(heard.on_worker_lost(cluster, worker, reason, now))
+            cluster.apply(on_worker_lost(cluster, worker, reason, now))
 
     return apply
 

@@ -7,19 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import draining, stops, wishes
-from services.scheduler.core.facts import Fact
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Run, state_of
-from services.scheduler.core.run_states import GangState
-from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import Awaited, RequestState, Trial, Wish
-from services.scheduler.core.unsaved import Unsaved
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.reducers import draining, stops, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Run, Took, state_of
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.trial import Awaited, RequestState, Trial, Wish
+from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, PoolName, RunId, TrialId, WorkerId
 
 LEASE_MS = 3000

@@ -7,9 +7,9 @@ the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.scheduler.core.desired import Desired
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.state.desired import Desired
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Act, Agenda

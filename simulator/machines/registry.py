@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from services.registry.runs.core.fencing import Ending, Fence
-from services.scheduler.core.facts import Ended, Fact, Granted
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.facts import Ended, Fact, Granted
+from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
 from simulator.agenda import Act, Agenda
 from simulator.searching.messages import Saved, Stored

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Ended, Granted
-from services.scheduler.core.run import Run
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TrialId
 from simulator.watching.breach import Invariant
 

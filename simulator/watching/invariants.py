@@ -3,12 +3,12 @@ the first breach ends the simulation."""
 
 from collections.abc import Iterable, Mapping
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.run import Run
-from services.scheduler.core.slots import SlotCount
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.slots import SlotCount
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant

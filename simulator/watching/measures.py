@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted
-from services.scheduler.core.run import Run
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, RunId, TenantId, TrialId
 from simulator.agenda import Agenda
 from simulator.trials import Item, Work

@@ -1,8 +1,8 @@
 """Where runs are: the invariant of labels and exclusions."""
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Granted
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Granted
+from services.scheduler.core.state.unsaved import Unsaved
 from simulator.watching.breach import Invariant
 
 

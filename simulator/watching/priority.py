@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
-from services.scheduler.core.cluster import Cluster, is_leaving
-from services.scheduler.core.decisions import Grant
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.run import Run
-from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import Trial, Wish
+from services.scheduler.core.planning.decisions import Grant
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster, is_leaving
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.pool import Path, PoolPolicy
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import Trial, Wish
 from simulator.watching.breach import Invariant
 
 MILLISECOND = timedelta(milliseconds=1)

@@ -2,10 +2,10 @@
 
 import hashlib
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted, Resized
-from services.scheduler.core.run import Run
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted, Resized
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.watching.watch import Watch

@@ -1,7 +1,7 @@
 """Where equals take turns: the invariant of the quantum."""
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.plan import Plan
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
 from simulator.watching.breach import Invariant
 
 

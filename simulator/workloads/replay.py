@@ -8,17 +8,18 @@ from itertools import count
 from math import ceil
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.goodput import Batch, split_batch
-from services.scheduler.core.elastic.history import History
-from services.scheduler.core.elastic.reporting import on_reported
-from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.events.heard import Heard
-from services.scheduler.core.facts import Closed, Granted
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Granted
+from services.scheduler.core.state.indexes.elastic.goodput import Batch, split_batch
+from services.scheduler.core.state.indexes.elastic.history import History
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.observed import Heard
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.trial import Needs, Wish
 from services.scheduler.core.turn import Event, take_turn
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Wanted
@@ -125,7 +126,7 @@ class Replay:
         slots = tuple(range(self._setting.slots_per_machine))
         for number in range(self._setting.machines):
             said = Heard(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
-            self._cluster.apply(heard.on_heard(self._cluster, said, self._agenda.now))
+            self._cluster.apply(on_heard(self._cluster, said, self._agenda.now))
 
     def _arrive(self, trial: _Trial) -> None:
         """One user per job: an experiment of its own."""

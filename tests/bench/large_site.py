@@ -6,15 +6,15 @@ import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.loading import loading
-from services.scheduler.core.placement.labels import Labels, Where
-from services.scheduler.core.pool import Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Gang, Grant, Run, Share
-from services.scheduler.core.run_states import GangState
-from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
-from services.scheduler.core.worker import Hold, Liveness, Worker
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.records.labels import Labels, Where
+from services.scheduler.core.state.records.pool import Quota
+from services.scheduler.core.state.records.run import Gang, Grant, Run, Share
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.trial import Needs, RequestState, Trial, Wish
+from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
 from shared.messages.specs import Wanted
 from tests.support.policies import plain

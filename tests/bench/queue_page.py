@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import OrderName
-from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.pool import OrderName
+from services.scheduler.core.state.records.trial import Needs, Wish
 from services.scheduler.core.turn import take_turn
 from services.scheduler.cycle import Term
 from services.scheduler.queries.listing import page_of

@@ -12,11 +12,11 @@ import resource
 import time
 from datetime import datetime, timedelta
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import ends, wishes
-from services.scheduler.core.plan import plan
-from services.scheduler.core.run import Exit
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.turn import Turn, take_turn
 from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId

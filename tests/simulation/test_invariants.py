@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from services.registry.runs.core.fencing import Fence
-from services.scheduler.core import plan, seeing, turn
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import ends
-from services.scheduler.core.liveness import Silence
-from services.scheduler.core.plan import Grant
-from services.scheduler.core.preemption import standing
-from services.scheduler.core.draft import Draft
-from services.scheduler.core.run import Progress, Run
+from services.scheduler.core import turn
+from services.scheduler.core.planning import plan
+from services.scheduler.core.planning.plan import Grant
+from services.scheduler.core.reducers import ends
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state import seeing
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes import standing
+from services.scheduler.core.state.liveness import Silence
+from services.scheduler.core.state.records.run import Progress, Run
 from shared.ids import PoolName, WorkerId
 from simulator.faults import Fault, Trouble
 from simulator.watching.breach import Breach

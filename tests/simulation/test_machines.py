@@ -9,10 +9,10 @@ import pytest
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.planning import plan, sizing
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.draft import Draft
-from services.scheduler.core.events import draining
-from services.scheduler.core.facts import WorkerEmptied
-from services.scheduler.core.worker import Drain, Worker
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state.facts import WorkerEmptied
+from services.scheduler.core.state.records.worker import Drain, Worker
 from simulator.faults import Fault
 from simulator.provisioning.cloud import Manners
 from simulator.provisioning.provisioner import Provisioner

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decay import STEP_MS
-from services.scheduler.core.elastic import forming
-from services.scheduler.core.events import ends, grants, wishes
-from services.scheduler.core.events.grants import NewRun
-from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers import ends, forming, grants, wishes
+from services.scheduler.core.reducers.grants import NewRun
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, RunId, derived_id
 
 Event = Callable[[Cluster, datetime], None]

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.carried import carried_by
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.indexes import Pool, open_pools
-from services.scheduler.core.worker import Liveness, Worker
+from services.scheduler.core.state.carried import carried_by
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.pool import Pool, open_pools
+from services.scheduler.core.state.records.worker import Liveness, Worker
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
-from services.scheduler.deleting import is_deleted
-from services.scheduler.joining import Joining
-from services.scheduler.pulse import Pulse
+from services.scheduler.deletion import is_deleted
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.queries.foreseeing import with_starts
 from services.scheduler.queries.listing import page_of
@@ -21,6 +20,8 @@ from services.scheduler.rulings.budgets import Budgets
 from services.scheduler.rulings.rules import rules_of
 from services.scheduler.store.runs import load_allocation
 from services.scheduler.store.usage import load_usage
+from services.scheduler.workers.joining import Joining
+from services.scheduler.workers.pulse import Pulse
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -79,7 +80,7 @@ class Queries:
 
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
-        cluster.refresh()
+        refresh(cluster)
         pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
         present = [
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
@@ -88,7 +89,7 @@ class Queries:
 
     async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
         cluster = self.cycle.cluster
-        cluster.refresh()
+        refresh(cluster)
         found = open_pools(cluster.pools).get(query.pool)
         if found is None:
             raise NotFound(f"pool {query.pool}")

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.indexes import Pool
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.reservations import Reservation, most_booked
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.reservations import Reservation, most_booked
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.reservations import delete_reservation, save_reservation
 from shared.bus import Ask, Delivery, Unit
@@ -51,7 +52,7 @@ class Booking:
             self._give_up(unit, name)
 
     async def reservations(self, ask: Ask, query: GetReservations) -> ReservationList:
-        self.cycle.cluster.refresh()
+        refresh(self.cycle.cluster)
         pools = self.cycle.cluster.pools.values()
         found = [(pool, one) for pool in pools for one in pool.reservations.values()]
         seen = [(pool, one) for pool, one in found if ask.tenant in (SITE, one.holder[0])]

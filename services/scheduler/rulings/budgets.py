@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from services.scheduler.core.budgets import month_of, next_month, on_spending
-from services.scheduler.core.shares import Path
-from services.scheduler.core.spending import OVER_PERCENT
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.spending import OVER_PERCENT, month_of, next_month
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of, take_untold
 from shared.bus import Ask, Units

@@ -7,12 +7,11 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import NO_QUOTA, PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.shares import Path
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.wishes import load_parts

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.state.records.pool import PoolPolicy
 from shared.messages.pools import PoolRules
 
 

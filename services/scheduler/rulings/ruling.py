@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import NO_QUOTA, Quota
-from services.scheduler.core.shares import Path
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.cycle import Cycle
 from services.scheduler.rulings.rules import ruled
 from services.scheduler.store.policies import edit_pool, save_quota

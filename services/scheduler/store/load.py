@@ -7,17 +7,18 @@ from sqlalchemy import Double, Numeric, cast, exists, extract, func, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.budgets import month_of, on_spending
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.records import Record
-from services.scheduler.core.elastic.saving import record_of
-from services.scheduler.core.events import draining, stops, wishes
-from services.scheduler.core.indexes import Pool
-from services.scheduler.core.loading import loading
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.trial import RequestState, Trial
-from services.scheduler.core.unsaved import Unsaved
+from services.scheduler.core.reducers import draining, stops, wishes
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.records import Record
+from services.scheduler.core.state.indexes.elastic.saving import record_of
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.records.run import Took
+from services.scheduler.core.state.records.spending import month_of
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.store.budgets import load_accounts, spending_of
 from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas

@@ -3,16 +3,25 @@
 from datetime import datetime
 from typing import Any
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.elastic.saving import Kept
-from services.scheduler.core.holdings import Holding
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.placement.labels import labels_of, where_of
-from services.scheduler.core.run import NOBODY, Exit, Gang, Grant, Progress, Run, Share, state_of
-from services.scheduler.core.run_states import GangState
-from services.scheduler.core.slots import count_from, stored
-from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish, wished
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.state.indexes.elastic.saving import Kept
+from services.scheduler.core.state.indexes.holdings import Holding
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.labels import labels_of, where_of
+from services.scheduler.core.state.records.run import (
+    NOBODY,
+    Exit,
+    Gang,
+    Grant,
+    Progress,
+    Run,
+    Share,
+    Took,
+    state_of,
+)
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.slots import count_from, stored
+from services.scheduler.core.state.records.trial import Awaited, Needs, RequestState, Trial, Wish, wished
+from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Slots, TrialSpec, Wanted
 

@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.rulings.rules import rules_of
 from services.scheduler.store.policies import load_pools
 from shared.db import Database

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.explain.alternatives import Alternative, alternatives
-from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.core.explain.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
-from services.scheduler.core.trial import RequestState
+from services.scheduler.core.explaining.alternatives import Alternative, alternatives
+from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.explaining.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
+from services.scheduler.core.state.records.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId
 from shared.messages.specs import Wanted

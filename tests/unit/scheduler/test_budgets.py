@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.budgets import month_of, next_month, on_spending, warnings_of
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
-from services.scheduler.core.shares import Path
-from services.scheduler.core.spending import Spending
+from services.scheduler.core.explaining.advice import warnings_of
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.records.pool import Path, PoolPolicy
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.spending import Spending, month_of, next_month
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id

@@ -1,7 +1,7 @@
 """Single slots that take no more work: what runs there ends by itself, and nobody counts on them."""
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from services.scheduler.core.endings import MAX_FRUITLESS
-from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed, Ended, WorkerGone
-from services.scheduler.core.run import Exit
-from services.scheduler.core.run_states import GANG, RUN, RunState
-from services.scheduler.core.trial import REQUEST, back_off
-from services.scheduler.core.worker import DRAIN, LIVENESS
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.reducers.judging import MAX_FRUITLESS
+from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
+from services.scheduler.core.state.facts import Closed, Ended, WorkerGone
+from services.scheduler.core.state.observed import Observed
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run_states import GANG, RUN, RunState
+from services.scheduler.core.state.records.trial import REQUEST, back_off
+from services.scheduler.core.state.records.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
 from shared.machine import Machine
 from shared.messages.specs import Signal, Wanted
@@ -241,7 +243,7 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     world.silence("a")
     world.cluster.take_unsaved()
     for name in ("a", "b"):
-        world.cluster.apply(heard.on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
+        world.cluster.apply(on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
     gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerGone)]
     assert [fact.worker.id for fact in gone] == ["a"]
 
@@ -296,7 +298,7 @@ def test_an_exit_of_another_token_or_repeated_changes_nothing() -> None:
     world.want(1)
     world.cycle()
     run = world.run(1)
-    stale = heard.Observed(run.allocation, run.id, run.token - 1, exit=Exit())
+    stale = Observed(run.allocation, run.id, run.token - 1, exit=Exit())
     world.worker("a", allocations=(stale,))
     assert world.trial(1).state == "running"
     world.exit(1, FAILED)
@@ -340,7 +342,7 @@ def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[
 def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more() -> None:
     world = World()
     world.worker("a", 1)
-    world.cluster.apply(heard.on_removed(world.cluster, WorkerId("a"), world.now))
+    world.cluster.apply(on_removed(world.cluster, WorkerId("a"), world.now))
     world.cluster.unsaved.facts.clear()
     world.silence("a")
     assert world.cluster.unsaved.facts == []

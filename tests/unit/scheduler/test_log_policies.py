@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.unit.scheduler.test_ends import FAILED, told
 from tests.unit.scheduler.world import World

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.pauses import PRIOR_MS
-from services.scheduler.core.plan import plan
-from services.scheduler.core.run import Exit
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.state.indexes.pauses import PRIOR_MS
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id

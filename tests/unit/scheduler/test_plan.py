@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.support.policies import plain

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import draining, wishes
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain

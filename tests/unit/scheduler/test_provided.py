@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.indexes import open_pools
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.queries.validating import validate_placement
 from shared.errors import Rejected
 from shared.ids import WorkerId

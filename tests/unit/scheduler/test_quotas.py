@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.plan import Grant
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.planning.plan import Grant
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import TenantId
 from shared.messages.specs import Signal
 from tests.support.policies import plain

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.events import draining, ends, heard, wishes
-from services.scheduler.core.facts import Ended, WorkerDown
-from services.scheduler.core.run import Exit
-from services.scheduler.core.run_states import RunState
-from services.scheduler.core.trial import RequestState
+from services.scheduler.core.reducers import draining, ends, wishes
+from services.scheduler.core.reducers.workers import on_heard, on_removed, on_worker_lost
+from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.facts import Ended, WorkerDown
+from services.scheduler.core.state.observed import Heard
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run_states import RunState
+from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import World, trial_id
 
@@ -33,14 +35,12 @@ def running() -> World:
 
 
 EVENTS: dict[str, Reducer] = {
-    "worker lost": lambda world: heard.on_worker_lost(world.cluster, A, "silent", world.now),
-    "removed": lambda world: heard.on_removed(world.cluster, A, world.now),
+    "worker lost": lambda world: on_worker_lost(world.cluster, A, "silent", world.now),
+    "removed": lambda world: on_removed(world.cluster, A, world.now),
     "drain": lambda world: draining.on_drain(world.cluster, A, reclaim=True, undo=False),
     "exit": lambda world: ends.on_exit(world.cluster, world.run(1), A, Exit(exit_code=1), world.now),
     "settled": lambda world: wishes.on_settled(world.cluster, world.run(1).id, world.now),
-    "unnamed": lambda world: heard.on_heard(
-        world.cluster, heard.Heard(A, world.policy.name, "cpu", (0,)), world.now
-    ),
+    "unnamed": lambda world: on_heard(world.cluster, Heard(A, world.policy.name, "cpu", (0,)), world.now),
 }
 
 
@@ -67,7 +67,7 @@ def test_the_world_changes_when_the_changes_are_applied_and_not_before(reduce: R
 
 def test_a_lost_worker_ends_its_run_and_sends_its_request_back_to_the_queue() -> None:
     world = running()
-    changes = heard.on_worker_lost(world.cluster, A, "silent", world.now)
+    changes = on_worker_lost(world.cluster, A, "silent", world.now)
     (run,), (trial,) = changes.runs.values(), changes.trials.values()
     assert run.state is RunState.ENDED and run.gang.released == {A}
     assert (trial.id, trial.state) == (trial_id(1), RequestState.QUEUED)
@@ -78,5 +78,5 @@ def test_a_lost_worker_ends_its_run_and_sends_its_request_back_to_the_queue() ->
 def test_a_draining_worker_that_no_longer_knows_its_last_run_is_drained_by_the_same_heartbeat() -> None:
     world = running()
     world.cluster.apply(draining.on_drain(world.cluster, A, reclaim=False, undo=False))
-    changes = heard.on_heard(world.cluster, heard.Heard(A, world.policy.name, "cpu", (0,)), world.now)
+    changes = on_heard(world.cluster, Heard(A, world.policy.name, "cpu", (0,)), world.now)
     assert changes.workers[A].drain == "drained"

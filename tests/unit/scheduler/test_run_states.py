@@ -5,9 +5,16 @@ from itertools import product
 
 import pytest
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.run import Exit, state_of
-from services.scheduler.core.run_states import GANG, RUN, GangState, GangTrigger, RunState, RunTrigger
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.run import Exit, state_of
+from services.scheduler.core.state.records.run_states import (
+    GANG,
+    RUN,
+    GangState,
+    GangTrigger,
+    RunState,
+    RunTrigger,
+)
 from shared.errors import Broken
 from shared.ids import WorkerId
 

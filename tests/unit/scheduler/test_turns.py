@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.endings import TURN_OVER
-from services.scheduler.core.facts import Ended
-from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers.judging import TURN_OVER
+from services.scheduler.core.state.facts import Ended
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id

@@ -5,19 +5,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.saving import keep, record_of
-from services.scheduler.core.events import ends, heard, stops, wishes
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.loading import loading
-from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.trial import Needs, Trial, Wish
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers import ends, stops, wishes
+from services.scheduler.core.reducers.workers import on_heard, on_worker_lost
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.saving import keep, record_of
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.trial import Needs, Trial, Wish
+from services.scheduler.core.state.seeing import refresh
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import take_turn
-from services.scheduler.core.unsaved import Unsaved
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from tests.support.policies import plain
@@ -58,8 +60,8 @@ class World:
 
     def worker(self, name: str, slots: int = 1, **changes: object) -> None:
         said = Heard(WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name))
-        self.cluster.apply(heard.on_heard(self.cluster, replace(said, **changes), self.now))  # type: ignore[arg-type]
-        self.cluster.refresh()
+        self.cluster.apply(on_heard(self.cluster, replace(said, **changes), self.now))  # type: ignore[arg-type]
+        refresh(self.cluster)
 
     def observed(self, name: str) -> tuple[Observed, ...]:
         runs = [
@@ -169,9 +171,7 @@ class World:
             )
 
     def silence(self, name: str) -> None:
-        self.cluster.apply(
-            heard.on_worker_lost(self.cluster, WorkerId(name), "no heartbeat for 4 s", self.now)
-        )
+        self.cluster.apply(on_worker_lost(self.cluster, WorkerId(name), "no heartbeat for 4 s", self.now))
 
     def run(self, number: int) -> Run:
         found = self.trial(number).run

@@ -1,12 +1,12 @@
 """A run whose script can do that gets other slots while it trains, and goes on without a member that is lost."""
 
-from services.scheduler.core.desired import desired_of
-from services.scheduler.core.elastic import forming
-from services.scheduler.core.events import heard
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.facts import Ended, Granted, Resized
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.run_states import RunState
+from services.scheduler.core.reducers import forming
+from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.state.desired import desired_of
+from services.scheduler.core.state.facts import Ended, Granted, Resized
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
@@ -38,7 +38,7 @@ class Live(Lender):
             one = Observed(run.allocation, run.id, run.token, **(said | more))  # type: ignore[arg-type]
             others = tuple(other for other in self.observed(name) if other.run != run.id)
             told = Heard(WorkerId(name), POOL, "cpu", (0, 1), allocations=(*others, one))
-            self.cluster.apply(heard.on_heard(self.cluster, told, self.now))
+            self.cluster.apply(on_heard(self.cluster, told, self.now))
 
     def begin(self, number: int, least: int = 1, most: int = 4) -> Run:
         """An elastic trial on one slot, whose script has taken its seat."""

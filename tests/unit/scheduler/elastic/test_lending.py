@@ -6,18 +6,18 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.budgets import on_spending
-from services.scheduler.core.elastic.advice import lending_warnings
-from services.scheduler.core.elastic.goodput import Limits, Noise
-from services.scheduler.core.elastic.reporting import on_reported
-from services.scheduler.core.elastic.throughput import Timing
-from services.scheduler.core.facts import Ended
-from services.scheduler.core.placement.fit import Reach
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
-from services.scheduler.core.spending import Spending
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.explaining.advice import lending_warnings
+from services.scheduler.core.planning.fit import Reach
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.state.facts import Ended
+from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
+from services.scheduler.core.state.indexes.elastic.throughput import Timing
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.spending import Spending
+from services.scheduler.core.state.records.trial import Needs
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id

@@ -1,8 +1,8 @@
 """Where the slots lie that are lent to elastic runs."""
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.trial import Needs
 from shared.ids import WorkerId
 from tests.unit.scheduler.elastic.test_lending import Lender
 
