@@ -4,7 +4,7 @@ from collections.abc import Mapping, Set
 
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
-from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.changes import Changes, Spent
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.records.asked import Asked
@@ -15,7 +15,7 @@ from services.scheduler.core.state.records.spending import Spending
 def on_spending(cluster: Cluster, spending: Mapping[Path, Spending]) -> Changes:
     """What has been spent up to now, by holder; holders that are not named have no budget. Pools without a price cost nothing, and go on."""
     draft = Draft(cluster)
-    draft.spending = spending
+    draft.rules.append(Spent(spending))
     over = {path for path, one in spending.items() if one.preempts and one.is_over}
     for pool in cluster.pools.values():
         if over and pool.policy.price_per_slot_hour:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.changes import Changes, Paused, Reported
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
@@ -61,12 +61,13 @@ class Draft(Changes):
         self.releases.append((worker, held))
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
-        if not lazily:
-            self.lazy_runs.discard(run.id)
-        elif run.id not in self.runs:
-            self.lazy_runs.add(run.id)
-        self.runs[run.id] = run
-        self.followed.pop(run.id, None)
+        name = run.id
+        if lazily and name not in self.runs:
+            self.lazy_runs.add(name)
+        elif not lazily and self.lazy_runs:
+            self.lazy_runs.discard(name)
+        self.runs[name] = run
+        self.followed.pop(name, None)
 
     def follow(self, run: Run) -> None:
         """Only what a run says of its progress is new."""
@@ -77,17 +78,18 @@ class Draft(Changes):
         self.begun.append((run, now))
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
-        if not lazily:
-            self.lazy_trials.discard(trial.id)
-        elif trial.id not in self.trials:
-            self.lazy_trials.add(trial.id)
-        self.trials[trial.id] = trial
+        name = trial.wish.trial
+        if lazily and name not in self.trials:
+            self.lazy_trials.add(name)
+        elif not lazily and self.lazy_trials:
+            self.lazy_trials.discard(name)
+        self.trials[name] = trial
 
     def learn_pause(self, experiment: ExperimentId, kind: Kind, took_ms: int) -> None:
-        self.pauses.append((experiment, kind, max(1, took_ms)))
+        self.lessons.append(Paused(experiment, kind, max(1, took_ms)))
 
     def learn_report(self, trial: TrialId, report: Report) -> None:
-        self.reports.append((trial, report))
+        self.lessons.append(Reported(trial, report))
 
     def tell(self, fact: Fact) -> None:
         """Neighbours must learn this."""

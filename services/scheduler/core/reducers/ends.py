@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from services.scheduler.core.reducers import forming, stops
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.judging import combined, judge_exit, judge_loss
-from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.changes import Changes, Held
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Ended
 from services.scheduler.core.state.indexes.queue import milliseconds
@@ -69,9 +69,9 @@ def lose(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -
 
 
 def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
-    run = changed(run, exits=(*run.exits, (worker, exited)), first_exit_at=run.first_exit_at or now)
-    run = run.released_by(worker)
-    if not run.is_ended and run.gang.released >= run.workers:
+    gone = run.released_by(worker)
+    run = changed(gone, exits=(*run.exits, (worker, exited)), first_exit_at=run.first_exit_at or now)
+    if not run.is_ended and len(run.gang.released) == len(run.shares):
         _conclude(draft, run, combined(run), now)
         return
     after = run.moved(RunTrigger.MEMBER_DONE if exited.is_clean else RunTrigger.MEMBER_FAILED)
@@ -89,12 +89,11 @@ def _conclude(draft: Draft, run: Run, exited: Exit, now: datetime) -> None:
 
 def _end(draft: Draft, run: Run, trial: Trial, ending: Ending, exited: Exit | None, now: datetime) -> None:
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
-    run = run.renewed(is_stale=is_stale, ended_at=now).moved(RunTrigger.ENDED).or_released()
-    run = stops.left(draft, run, now)
+    run = stops.left(draft, run.ended(now, is_stale), now)
     draft.put_run(run)
     if run.slots:
         held_ms = milliseconds(now) - milliseconds(run.granted_at)
-        draft.lengths.append((run.pool, run.experiment, held_ms))
+        draft.lessons.append(Held(run.pool, run.experiment, held_ms))
     promised = run.asked.slots if run.asked else None
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
         ending = ending._replace(reason=_resized(run.slots, promised))

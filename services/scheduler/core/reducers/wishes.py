@@ -6,7 +6,7 @@ from uuid import UUID
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.reducers.judging import outcome_without_run
-from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.changes import Booked, Changes, NewPart, NewQuota
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.indexes.queue import Part
@@ -55,7 +55,7 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> Changes:
 def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> Changes:
     """A person edits an experiment's part in the queue; runs in a pool it leaves are asked for their slots."""
     draft = Draft(cluster)
-    draft.parts[experiment] = part
+    draft.rules.append(NewPart(experiment, part))
     if part.pool is None:
         return draft
     for trial_id in cluster.live.get(experiment, {}):
@@ -69,7 +69,7 @@ def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) 
     """A person changes what a tenant, or a workspace of one, may hold; None: nothing is said any more."""
     draft = Draft(cluster)
     if pool in cluster.pools:
-        draft.quotas.append((pool, path, quota))
+        draft.rules.append(NewQuota(pool, path, quota))
     return draft
 
 
@@ -77,7 +77,7 @@ def on_reserved(cluster: Cluster, reservation: Reservation) -> Changes:
     """Slots of a pool are booked for a window of time; one of the same id is replaced."""
     draft = Draft(cluster)
     if reservation.pool in cluster.pools and reservation.end_ms > cluster.now_ms:
-        draft.reservations.append((reservation.pool, reservation.id, reservation))
+        draft.rules.append(Booked(reservation.pool, reservation.id, reservation))
     return draft
 
 
@@ -86,7 +86,7 @@ def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> Changes:
     draft = Draft(cluster)
     for name, pool in cluster.pools.items():
         if reservation in pool.reservations:
-            draft.reservations.append((name, reservation, None))
+            draft.rules.append(Booked(name, reservation, None))
     return draft
 
 

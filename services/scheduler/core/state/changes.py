@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from services.scheduler.core.state.facts import Fact
@@ -17,11 +18,67 @@ from services.scheduler.core.state.records.worker import Hold, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 
 
+class NewPart(NamedTuple):
+    """People have edited an experiment's part in the queue."""
+
+    experiment: ExperimentId
+    part: Part
+
+
+class NewQuota(NamedTuple):
+    """What a tenant, or a workspace of one, may hold in a pool; None: nothing is said any more."""
+
+    pool: PoolName
+    path: Path
+    quota: Quota | None
+
+
+class Booked(NamedTuple):
+    """Slots of a pool are booked for a window of time; None: no longer."""
+
+    pool: PoolName
+    id: UUID
+    reservation: Reservation | None
+
+
+class Spent(NamedTuple):
+    """What was spent of budgets, by holder."""
+
+    spending: Mapping[Path, Spending]
+
+
+class Held(NamedTuple):
+    """For so long a run of this experiment held its slots."""
+
+    pool: PoolName
+    experiment: ExperimentId
+    held_ms: int
+
+
+class Paused(NamedTuple):
+    """For so long a run of this experiment stood still."""
+
+    experiment: ExperimentId
+    kind: Kind
+    took_ms: int
+
+
+class Reported(NamedTuple):
+    """How an elastic trial trains."""
+
+    trial: TrialId
+    report: Report
+
+
+Rule = NewPart | NewQuota | Booked | Spent
+Lesson = Held | Paused | Reported
+
+
 class Changes:
     """New records, and what follows from them.
 
     Attributes:
-        parts, quotas, reservations, spending: Rules that people have changed; a reservation that is None is cancelled.
+        rules: What people have changed.
         workers: New records; `worker_rows`: those of which neighbours, and so the tables, learn something. `quiet_workers`: new records in
             which nothing differs that a plan looks at.
         holds, releases: What allocations occupy from now on, and what a run, or an allocation that belongs to none, occupies no more. A run
@@ -29,22 +86,18 @@ class Changes:
         runs, trials: New records; those in `lazy_…` may be saved with whatever is saved next.
         followed: Runs of which only the progress is new. It is known in memory only, and no plan depends on it.
         begun: Runs that hold what their shares say since then: usage is added up from it.
-        lengths, pauses, reports: What was learned: how long a run held slots, how long one stood still, how an elastic trial trains.
+        lessons: What was learned.
         facts: What neighbours must learn, in order. `desired`: workers that must be sent what they should have.
     """
 
     __slots__ = (
-        *("parts", "quotas", "reservations", "spending"),
-        *("workers", "quiet_workers", "worker_rows", "holds", "releases"),
+        *("rules", "workers", "quiet_workers", "worker_rows", "holds", "releases"),
         *("runs", "lazy_runs", "followed", "begun", "trials", "lazy_trials"),
-        *("lengths", "pauses", "reports", "facts", "desired"),
+        *("lessons", "facts", "desired"),
     )
 
     def __init__(self) -> None:
-        self.parts: dict[ExperimentId, Part] = {}
-        self.quotas: list[tuple[PoolName, Path, Quota | None]] = []
-        self.reservations: list[tuple[PoolName, UUID, Reservation | None]] = []
-        self.spending: Mapping[Path, Spending] | None = None
+        self.rules: list[Rule] = []
         self.workers: dict[WorkerId, Worker] = {}
         self.quiet_workers: dict[WorkerId, Worker] = {}
         self.worker_rows: dict[WorkerId, None] = {}
@@ -56,8 +109,6 @@ class Changes:
         self.begun: list[tuple[Run, datetime]] = []
         self.trials: dict[TrialId, Trial] = {}
         self.lazy_trials: set[TrialId] = set()
-        self.lengths: list[tuple[PoolName, ExperimentId, int]] = []
-        self.pauses: list[tuple[ExperimentId, Kind, int]] = []
-        self.reports: list[tuple[TrialId, Report]] = []
+        self.lessons: list[Lesson] = []
         self.facts: list[Fact] = []
         self.desired: dict[WorkerId, None] = {}

@@ -7,9 +7,19 @@ them, then what must be saved, told and sent (`unsaved`). Nothing else changes i
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from uuid import UUID
 
-from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.changes import (
+    Booked,
+    Changes,
+    Held,
+    Lesson,
+    NewPart,
+    NewQuota,
+    Paused,
+    Reported,
+    Rule,
+    Spent,
+)
 from services.scheduler.core.state.indexes.decay import STEP_MS
 from services.scheduler.core.state.indexes.holders import Node
 from services.scheduler.core.state.indexes.holdings import Ledger
@@ -22,7 +32,6 @@ from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import RunState
-from services.scheduler.core.state.records.spending import Spending
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
 from services.scheduler.core.state.unsaved import Unsaved
@@ -66,16 +75,10 @@ class Cluster:
         """Makes true what an event has changed. The order matters: slots are given back before they are charged, and a run's record stands
         before that of its trial, which may go back into the queue."""
         # 1. People's rules.
-        for experiment, part in changes.parts.items():
-            self.put_part(experiment, part)
-        for pool, path, quota in changes.quotas:
-            self.put_quota(pool, path, quota)
-        for pool, name, reservation in changes.reservations:
-            self._book(pool, name, reservation)
-        if changes.spending is not None:
-            self._spend(changes.spending)
+        for rule in changes.rules:
+            self._rule(rule)
         # 2. Workers, and what occupies their slots.
-        self.workers.update(changes.quiet_workers)
+        self.workers |= changes.quiet_workers
         for worker in changes.workers.values():
             self.put_worker(worker)
         for worker_id, allocation, hold in changes.holds:
@@ -86,22 +89,16 @@ class Cluster:
         # 3. Runs: where they stand, what they are charged for, which of them the next tick looks at.
         for run in changes.followed.values():
             self.follow(run)
-        for run in changes.runs.values():
-            self.put_run(run, lazily=run.id in changes.lazy_runs)
-        # 4. What follows from what they held: usage, and what was learned.
+        for name, run in changes.runs.items():
+            self.put_run(run, lazily=name in changes.lazy_runs)
+        # 4. What follows from what they held: usage, and what is learned.
         for run, since in changes.begun:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
-        for pool, experiment, held_ms in changes.lengths:
-            self.lengths.add(pool, experiment, held_ms)
-        for experiment, kind, took_ms in changes.pauses:
-            if self.pauses.add(experiment, kind, took_ms):
-                self._reckon(experiment)
-        for trial_id, report in changes.reports:
-            if (reporting := self.trials.get(trial_id)) is not None:
-                self.pools[self.pool_of(reporting)].elastic.learn(trial_id, report)
+        for lesson in changes.lessons:
+            self._learn(lesson)
         # 5. Requests: in the queue, or out of it.
-        for trial in changes.trials.values():
-            self.put_trial(trial, lazily=trial.id in changes.lazy_trials)
+        for trial_id, trial in changes.trials.items():
+            self.put_trial(trial, lazily=trial_id in changes.lazy_trials)
         # 6. Who must learn of it.
         self.unsaved.workers |= changes.worker_rows
         self.unsaved.facts += changes.facts
@@ -189,7 +186,7 @@ class Cluster:
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
-        name, pool = run.id, self.pools[run.pool]
+        name, pool = run.grant.id, self.pools[run.grant.pool]
         before, self.runs[name] = self.runs.get(name), run
         if run.is_over:
             pool.runs.pop(name, None)
@@ -203,7 +200,7 @@ class Cluster:
         if before is not None and run.progress.saved_at != before.progress.saved_at:
             self._touch(run)
         (self.unsaved.lazy_runs if lazily else self.unsaved.runs)[name] = None
-        self.unsaved.pools[run.pool] = None
+        self.unsaved.pools[run.grant.pool] = None
 
     def put_worker(self, worker: Worker) -> None:
         """Keeps a worker that was changed."""
@@ -231,29 +228,31 @@ class Cluster:
 
     def _stand(self, before: Run | None, run: Run) -> None:
         """Keeps where a run stands, and has its new shares occupied; what has ended, and let go of a machine, stands there no more."""
-        has_new_shares = before is None or run.shares is not before.shares
-        if not has_new_shares and not run.is_ended:
+        name, gang, is_ended = run.grant.id, run.gang, run.is_ended
+        has_new_shares = before is None or gang.shares is not before.gang.shares
+        if not has_new_shares and not is_ended:
             return
-        for share in before.shares if before is not None and has_new_shares else ():
-            if share.worker not in run.workers:
-                self.runs_on.get(share.worker, {}).pop(run.id, None)
-                self._touch_on(share.worker, run)
-        for share in run.shares:
+        if before is not None and has_new_shares:
+            for left in [share.worker for share in before.gang.shares if share.worker not in run.workers]:
+                self.runs_on.get(left, {}).pop(name, None)
+                self._touch_on(left, run)
+        for share in gang.shares:
             here = self.runs_on.get(share.worker)
             if here is None:
                 here = self.runs_on[share.worker] = {}
-            if run.is_ended and share.worker in run.gang.released:
-                here.pop(run.id, None)
+            if is_ended and share.worker in gang.released:
+                here.pop(name, None)
             else:
-                here[run.id] = None
-        if has_new_shares and not run.is_ended:
+                here[name] = None
+        if has_new_shares and not is_ended:
             self._occupy(run)
 
     def _occupy(self, run: Run) -> None:
-        for share in run.shares:
+        allocation, tenant = run.grant.allocation, run.grant.tenant
+        for share in run.gang.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.gang.released:
-                worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
+                worker.hold(allocation, Hold(tenant, share.slot_ids, share.part))
                 self._touch_on(worker.id, run)
 
     def _release(self, worker: Worker, held: Run | AllocationId) -> None:
@@ -281,17 +280,32 @@ class Cluster:
             if (run := self.trials[trial].run) in self.runs:
                 self._touch(self.runs[run])
 
-    def _book(self, pool: PoolName, name: UUID, reservation: Reservation | None) -> None:
-        if reservation is None:
-            del self.pools[pool].reservations[name]
-        else:
-            self.pools[pool].reservations[name] = reservation
-        self.unsaved.pools[pool] = None
+    def _rule(self, rule: Rule) -> None:
+        match rule:
+            case NewPart(experiment, part):
+                self.put_part(experiment, part)
+            case NewQuota(pool, path, quota):
+                self.put_quota(pool, path, quota)
+            case Booked(pool, name, None):
+                del self.pools[pool].reservations[name]
+                self.unsaved.pools[pool] = None
+            case Booked(pool, name, Reservation() as reservation):
+                self.pools[pool].reservations[name] = reservation
+                self.unsaved.pools[pool] = None
+            case Spent(spending):
+                moved = [name for name, pool in self.pools.items() if pool.spend(spending)]
+                self.unsaved.pools |= dict.fromkeys(moved)
 
-    def _spend(self, spending: Mapping[Path, Spending]) -> None:
-        for name, pool in self.pools.items():
-            if pool.spend(spending):
-                self.unsaved.pools[name] = None
+    def _learn(self, lesson: Lesson) -> None:
+        match lesson:
+            case Held(pool, experiment, held_ms):
+                self.lengths.add(pool, experiment, held_ms)
+            case Paused(experiment, kind, took_ms):
+                if self.pauses.add(experiment, kind, took_ms):
+                    self._reckon(experiment)
+            case Reported(trial_id, report):
+                if (trial := self.trials.get(trial_id)) is not None:
+                    self.pools[self.pool_of(trial)].elastic.learn(trial_id, report)
 
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker
@@ -319,17 +333,18 @@ class Cluster:
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
 
     def _charge(self, run: Run) -> None:
-        pool = self.pools[run.pool]
-        if run.is_over and run.id not in pool.charges:
+        grant = run.grant
+        pool = self.pools[grant.pool]
+        if run.is_over and grant.id not in pool.charges:
             return
-        trial = self.trials.get(run.trial)
-        leaf = pool.shares.leaves.get(run.experiment)
+        trial = self.trials.get(grant.trial)
+        leaf = pool.shares.leaves.get(grant.experiment)
         if leaf is None:
-            leaf = pool.leaf(run.grant, self.parts.get(run.experiment) or Part(pool.policy.default_priority))
+            leaf = pool.leaf(grant, self.parts.get(grant.experiment) or Part(pool.policy.default_priority))
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
-            charge = pool.charges.get(run.id)
+            charge = pool.charges.get(grant.id)
             pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
         self._touch(run)
 
@@ -345,7 +360,7 @@ class Cluster:
     def _touch_on(self, worker: WorkerId, run: Run) -> None:
         touched = self._touched.setdefault(worker, {})
         if touched is not None:
-            touched[run.token] = run.id
+            touched[run.grant.token] = run.grant.id
 
 
 def is_leaving(run: Run, trial: Trial | None) -> bool:

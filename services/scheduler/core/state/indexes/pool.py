@@ -200,22 +200,22 @@ class Pool:
 
     def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
-        is_over = run.is_over
-        slots = sum(share.charged for share in run.shares if share.worker not in run.gang.released)
-        before = self.charges.get(run.id)
+        is_over, name, gang = run.is_over, run.grant.id, run.gang
+        slots = sum([share.charged for share in gang.shares if share.worker not in gang.released])
+        before = self.charges.get(name)
         after = None if is_over else Charge(leaf, slots, is_leaving, 1)
         if before == after:
             return False
         self._recount(leaf, before or Charge(leaf), after or Charge(leaf), now_ms)
         if after is not None:
-            self.charges[run.id] = after
+            self.charges[name] = after
         else:
-            del self.charges[run.id]
+            del self.charges[name]
             self.shares.prune(leaf)
         if is_leaving and after is not None:
-            self.leaving[run.id] = None
+            self.leaving[name] = None
         else:
-            self.leaving.pop(run.id, None)
+            self.leaving.pop(name, None)
         return True
 
     def _recount(self, leaf: Node, before: Charge, after: Charge, now_ms: int) -> None:

@@ -279,15 +279,19 @@ class Run(NamedTuple):
         """Whether it has a part on a worker; what has ended, and let go of it, has none."""
         return worker in self.workers and not (self.is_ended and worker in self.gang.released)
 
-    def released_by(self, worker: WorkerId) -> "Run":
-        """The run of which this worker holds nothing any more."""
-        return self.with_gang(released=self.gang.released | {worker}).or_released()
+    def ended(self, at: datetime, is_stale: bool) -> "Run":
+        """The run, all of whose ranks have ended; it is over where its last worker has let go."""
+        state = RUN.next(self.state, RunTrigger.ENDED)
+        if len(self.gang.released) == len(self.gang.shares):
+            state = RUN.next(state, RunTrigger.RELEASED)
+        return changed(self, version=self.version + 1, state=state, ended_at=at, is_stale=is_stale)
 
-    def or_released(self) -> "Run":
-        """The run, or, where it has ended and its last worker has let go, the run that is over."""
-        if self.state is RunState.ENDED and len(self.gang.released) == len(self.gang.shares):
-            return self.moved(RunTrigger.RELEASED)
-        return self
+    def released_by(self, worker: WorkerId) -> "Run":
+        """The run of which this worker holds nothing any more; one that has ended is over with the last."""
+        gang = changed(self.gang, released=self.gang.released | {worker})
+        is_last = self.state is RunState.ENDED and len(gang.released) == len(gang.shares)
+        state = RUN.next(self.state, RunTrigger.RELEASED) if is_last else self.state
+        return changed(self, gang=gang, state=state)
 
 
 def state_of(is_ended: bool, exits: tuple[tuple[WorkerId, Exit], ...], asked: Asked | None) -> RunState:
