@@ -1,4 +1,4 @@
-"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/budgets`, which rules."""
+"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/reducers/budgets`, which rules."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

@@ -3,7 +3,7 @@
 From the beginning to the end of it a run holds both what it had and what it gets (`shares`); `target` are the members that it is to have.
 Slots that it gives back are free when its workers say so. A member that is lost leaves at once, and the others form without it. A gang that
 broke and has lost nobody forms anew as it was.
-Neighbours: `lending` plans it, `heard` and `ends` bring what workers say.
+Neighbours: `lending` plans it, `allocations` and `ends` bring what workers say.
 """
 
 from datetime import datetime, timedelta

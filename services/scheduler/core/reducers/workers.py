@@ -13,7 +13,6 @@ from services.scheduler.core.state.records.worker import LIVENESS, Liveness, Liv
 from shared.ids import PoolName, WorkerId
 
 REMOVED = "its instance is gone"
-VANISHED = "the worker no longer knows the run"
 
 
 def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> Changes:

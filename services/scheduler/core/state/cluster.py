@@ -1,10 +1,10 @@
 """The scheduler's world in memory: pools, workers, requests, runs. Advanced by events alone; equal events make equal worlds.
 
-Events are reducers (`events/`): they read it and return `Changes`, which `apply` makes true: records, then the indexes that follow from
+Events are reducers: they read it and return `Changes`, which `apply` makes true: records, then the indexes that follow from
 them, then what must be saved, told and sent (`unsaved`). Nothing else changes it but people's rules, and a leader that reads its records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -24,6 +24,7 @@ from services.scheduler.core.state.indexes.decay import STEP_MS
 from services.scheduler.core.state.indexes.holders import Node
 from services.scheduler.core.state.indexes.holdings import Ledger
 from services.scheduler.core.state.indexes.lengths import Lengths
+from services.scheduler.core.state.indexes.machines import Machines
 from services.scheduler.core.state.indexes.pauses import Pauses
 from services.scheduler.core.state.indexes.pool import Pool, capacity_of
 from services.scheduler.core.state.indexes.queue import Part, milliseconds
@@ -52,12 +53,12 @@ class Cluster:
         self.awaiting: dict[TrialId, None] = {}
         self.ending: dict[RunId, None] = {}
         self.forming: dict[RunId, None] = {}
-        self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
+        self.machines = Machines()
+        self.runs_on = self.machines.runs_on
         self.closed: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.turns = Turns()
         self.lengths, self.pauses = Lengths(), Pauses()
-        self._touched: dict[WorkerId, dict[int, RunId] | None] = {}
         self.now_ms = 0
         self.unsaved = Unsaved()
 
@@ -192,7 +193,8 @@ class Cluster:
             pool.runs.pop(name, None)
         elif before is None:
             pool.runs[name] = None
-        self._stand(before, run)
+        if self.machines.stand(before, run):
+            self._occupy(run)
         self._await_ticks(run)
         self._charge(run)
         if run.asked is not None:
@@ -204,13 +206,8 @@ class Cluster:
 
     def put_worker(self, worker: Worker) -> None:
         """Keeps a worker that was changed."""
-        self._touched[worker.id] = None
+        self.machines.touch_all_of(worker.id)
         self._put_worker(worker)
-
-    def take_touched(self) -> Mapping[WorkerId, Mapping[int, RunId] | None]:
-        """Machines that have changed since the last call, and which of their runs did, by token; None: anything may have."""
-        touched, self._touched = self._touched, {}
-        return touched
 
     def follow(self, run: Run) -> None:
         """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
@@ -226,41 +223,20 @@ class Cluster:
         for trial_id in list(trials):
             del self.trials[trial_id]
 
-    def _stand(self, before: Run | None, run: Run) -> None:
-        """Keeps where a run stands, and has its new shares occupied; what has ended, and let go of a machine, stands there no more."""
-        name, gang, is_ended = run.grant.id, run.gang, run.is_ended
-        has_new_shares = before is None or gang.shares is not before.gang.shares
-        if not has_new_shares and not is_ended:
-            return
-        if before is not None and has_new_shares:
-            for left in [share.worker for share in before.gang.shares if share.worker not in run.workers]:
-                self.runs_on.get(left, {}).pop(name, None)
-                self._touch_on(left, run)
-        for share in gang.shares:
-            here = self.runs_on.get(share.worker)
-            if here is None:
-                here = self.runs_on[share.worker] = {}
-            if is_ended and share.worker in gang.released:
-                here.pop(name, None)
-            else:
-                here[name] = None
-        if has_new_shares and not is_ended:
-            self._occupy(run)
-
     def _occupy(self, run: Run) -> None:
         allocation, tenant = run.grant.allocation, run.grant.tenant
         for share in run.gang.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.gang.released:
                 worker.hold(allocation, Hold(tenant, share.slot_ids, share.part))
-                self._touch_on(worker.id, run)
+                self.machines.touch(worker.id, run)
 
     def _release(self, worker: Worker, held: Run | AllocationId) -> None:
         if not isinstance(held, Run):
             if worker.release(held):
                 self.put_worker(worker)
         elif worker.release(held.allocation):
-            self._touch_on(worker.id, held)
+            self.machines.touch(worker.id, held)
             self._put_worker(worker)
 
     def _await_ticks(self, run: Run) -> None:
@@ -355,12 +331,7 @@ class Cluster:
 
     def _touch(self, run: Run) -> None:
         for share in run.shares if self.pools[run.pool].later is not None else ():
-            self._touch_on(share.worker, run)
-
-    def _touch_on(self, worker: WorkerId, run: Run) -> None:
-        touched = self._touched.setdefault(worker, {})
-        if touched is not None:
-            touched[run.grant.token] = run.grant.id
+            self.machines.touch(share.worker, run)
 
 
 def is_leaving(run: Run, trial: Trial | None) -> bool:

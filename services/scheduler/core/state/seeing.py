@@ -1,24 +1,22 @@
 """What a pool knows of one machine, brought in line with its records: what is free there, what soon will be, who could be asked to leave."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import attrgetter
 
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.elastic.keeping import kept_slots
+from services.scheduler.core.state.indexes.machines import Touched
 from services.scheduler.core.state.indexes.placement.spot import Spot, spot_of, without
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.standing import Stander, stander_of
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import RunId
 
-Touched = Mapping[int, RunId]
-"""Runs on a machine that have changed, by token."""
-
 
 def refresh(cluster: Cluster) -> None:
     """Brings the indexes of machines in line with what has changed there. Whoever asks what is free begins with it: a plan, an
     explanation, a view. Between turns nothing else looks, and what ends by the next turn need not be taken in twice."""
-    for name, runs in cluster.take_touched().items():
+    for name, runs in cluster.machines.take_touched().items():
         worker = cluster.workers.get(name)
         if worker is not None and worker.pool in cluster.pools:
             see(cluster, cluster.pools[worker.pool], worker, runs)

@@ -37,8 +37,8 @@ class PoolPolicy:
         min_run: So long a run is not asked for its slots.
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
         quantum: A run that has had its slots for so long, and has saved a checkpoint, yields them to a waiting request of equal right
-            (`preemption/equals`); None: to nobody.
-        defragment: Runs are moved so that slots that are free in all come together for a waiting request (`preemption/moves`).
+            (`planning/preemption/equals`); None: to nobody.
+        defragment: Runs are moved so that slots that are free in all come together for a waiting request (`planning/preemption/moves`).
         elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
         topology: Label keys from narrow to wide, such as rack and zone: a gang stays within one domain where it can.
         placement: What fits on one machine gets the fullest that will do (`best_fit`), or the emptiest (`spread`).
