@@ -18,7 +18,8 @@ from services.scheduler.core.state.facts import (
     WorkerGone as Gone,
     WorkerUp,
 )
-from services.scheduler.core.state.records.run import Run, Share
+from services.scheduler.core.state.records.gang import Share
+from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.worker import Worker
 from shared import telemetry

@@ -21,10 +21,10 @@ from services.scheduler.settings import PoolSection, Settings
 from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
-from shared.bus import Responder
 from services.scheduler.workers.dispatch import Dispatch
 from services.scheduler.workers.joining import Joining
 from services.scheduler.workers.pulse import Pulse
+from shared.bus import Responder
 from shared.bus.republish import republishing
 from shared.deleting import Deleting
 from shared.errors import Conflict, Transient

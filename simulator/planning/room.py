@@ -2,8 +2,8 @@
 
 from muster.config.sections import Resources
 from muster.errors import Rejected
-from simulator.experiments.submission import where_asked
 from services.scheduler.core.state.records.labels import Where
+from simulator.experiments.submission import where_asked
 from simulator.files.schema import Cluster
 
 

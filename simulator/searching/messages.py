@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.searcher.core.reducers.changes import VerdictWord
 from services.scheduler.core.state.records.run import Run
+from services.searcher.core.reducers.changes import VerdictWord
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from services.scheduler.core.state.facts import Closed, Ended, Fact, Granted
+from services.scheduler.core.state.records.run import Run
 from services.searcher.core.budget.ledger import Holding
 from services.searcher.core.budget.limits import millis
 from services.searcher.core.experiment import entities
@@ -13,8 +15,6 @@ from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
-from services.scheduler.core.state.facts import Closed, Ended, Fact, Granted
-from services.scheduler.core.state.records.run import Run
 from shared.ids import CheckpointId, TrialId, derived_id
 from simulator.searching.messages import Saved, Stored
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.trial import Wish
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.core.search.search import Search
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.trial import Wish
 from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.experiments.submission import Submission
 

@@ -8,6 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from services.scheduler.core.state.facts import Closed, Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
+from services.scheduler.core.state.records.trial import Wish
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.ending import end_rest
@@ -15,10 +19,6 @@ from services.searcher.core.reducers.limits import keep_budget
 from services.searcher.core.reducers.runs import on_overdue
 from services.searcher.core.reducers.starting import go_on
 from services.searcher.core.reducers.submissions import Submitted, on_submission
-from services.scheduler.core.state.facts import Closed, Fact
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
-from services.scheduler.core.state.records.trial import Wish
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act

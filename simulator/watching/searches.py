@@ -5,12 +5,12 @@ from fractions import Fraction
 from math import inf, isfinite
 
 from muster.config import AdaptiveAsha, AsyncHalving
+from services.scheduler.core.state.records.run import Run
 from services.searcher.core.experiment.entities import Trial, trial_id
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.changes import Decision
-from services.scheduler.core.state.records.run import Run
 from shared.ids import ExperimentId, TrialId
 from simulator.experiments.submission import Submission
 from simulator.watching.breach import Invariant

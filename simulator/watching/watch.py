@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.renting.spec import PoolSpec
-from services.searcher.core.reducers.changes import Decision
 from services.scheduler.core.planning.plan import Plan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
+from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.experiments.submission import Submission

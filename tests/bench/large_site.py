@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.queue import Part
 from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.records.gang import Gang, Share
 from services.scheduler.core.state.records.labels import Labels, Where
 from services.scheduler.core.state.records.pool import Quota
-from services.scheduler.core.state.records.run import Gang, Grant, Run, Share
+from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.run_states import GangState
 from services.scheduler.core.state.records.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.state.records.worker import Hold, Liveness, Worker

@@ -6,18 +6,9 @@ from typing import Any
 from services.scheduler.core.state.indexes.elastic.saving import Kept
 from services.scheduler.core.state.indexes.holdings import Holding
 from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.gang import NOBODY, Gang, Share
 from services.scheduler.core.state.records.labels import labels_of, where_of
-from services.scheduler.core.state.records.run import (
-    NOBODY,
-    Exit,
-    Gang,
-    Grant,
-    Progress,
-    Run,
-    Share,
-    Took,
-    state_of,
-)
+from services.scheduler.core.state.records.run import Exit, Grant, Progress, Run, Took, state_of
 from services.scheduler.core.state.records.run_states import GangState
 from services.scheduler.core.state.records.slots import count_from, stored
 from services.scheduler.core.state.records.trial import Awaited, Needs, RequestState, Trial, Wish, wished

@@ -6,7 +6,8 @@ from services.scheduler.core.reducers import ends, forming, stops
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.reporting import measure
 from services.scheduler.core.state.observed import Observed
-from services.scheduler.core.state.records.run import Gang, Run
+from services.scheduler.core.state.records.gang import Gang
+from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import GangState, GangTrigger
 from services.scheduler.core.state.records.trial import without
 from services.scheduler.core.state.records.worker import Hold, Worker

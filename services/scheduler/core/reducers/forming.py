@@ -16,7 +16,8 @@ from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Resized
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.run import NOBODY, Exit, Gang, Run, Share
+from services.scheduler.core.state.records.gang import NOBODY, Gang, Share
+from services.scheduler.core.state.records.run import Exit, Run
 from services.scheduler.core.state.records.run_states import GangState, GangTrigger, RunState
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import Worker

@@ -11,7 +11,8 @@ from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.indexes.placement.parts import tightest
 from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.run import Gang, Grant, Run, Share
+from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.run_states import RunTrigger
 from services.scheduler.core.state.records.trial import RequestTrigger, Wish
 from services.scheduler.core.state.records.worker import Worker

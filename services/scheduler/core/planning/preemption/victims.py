@@ -16,8 +16,8 @@ from services.scheduler.core.state.indexes.placement.capacity import Ask, Capaci
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.standing import Stander
 from services.scheduler.core.state.records.asked import Cause
+from services.scheduler.core.state.records.gang import Share
 from services.scheduler.core.state.records.labels import Labels
-from services.scheduler.core.state.records.run import Share
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import RunId, TenantId, WorkerId
 

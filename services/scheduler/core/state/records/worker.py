@@ -123,7 +123,7 @@ class Worker:
     why it can begin nothing now, as it says itself.
     `is_leaving`: its provider takes it back; it says so with each heartbeat.
 
-    Mutable, and changed by `Cluster` alone.
+    Replaced when it changes. What is `held` on it is an index beside the record, which the cluster alone advances: all its records share it.
     """
 
     id: WorkerId

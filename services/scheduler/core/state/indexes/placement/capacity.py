@@ -12,8 +12,8 @@ from services.scheduler.core.state.indexes.placement.ground import Ground, Topol
 from services.scheduler.core.state.indexes.placement.parts import Sharing, joined, opened, tightest
 from services.scheduler.core.state.indexes.placement.shelf import Owners
 from services.scheduler.core.state.indexes.placement.spot import Spot, without
+from services.scheduler.core.state.records.gang import Share
 from services.scheduler.core.state.records.labels import EVERYWHERE, Choice, Labels, Where
-from services.scheduler.core.state.records.run import Share
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind, Thousandths
 
