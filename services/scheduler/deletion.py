@@ -10,7 +10,6 @@ from uuid import UUID
 
 from sqlalchemy import Select, Uuid, and_, exists, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
@@ -29,7 +28,7 @@ from services.scheduler.store.tables import (
 from shared.bus import Unit
 from shared.deleting import AT_ONCE, Doomed, Rows, outbox_of, rows_of
 from shared.errors import Transient
-from shared.ids import SITE, ExperimentId, RunId
+from shared.ids import SITE, ExperimentId
 from shared.statements import ctid, listed
 from shared.tables import tables_of
 
@@ -95,12 +94,6 @@ class Estate:
             *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
             *(rows_of(table, table.c.experiment == experiment) for table in (run, trial, wanted, part)),
         )
-
-
-async def is_deleted(connection: AsyncConnection, run_id: RunId) -> bool:
-    """Whether the run was one of what was deleted."""
-    deleted = tables_of("scheduler").deleted
-    return (await connection.execute(select(deleted.c.id).where(deleted.c.id == run_id))).first() is not None
 
 
 def _is_open(column: str, target: UUID) -> Select[bool]:

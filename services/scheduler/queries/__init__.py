@@ -9,7 +9,6 @@ from services.scheduler.core.state.indexes.pool import Pool, open_pools
 from services.scheduler.core.state.records.worker import Liveness, Worker
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
-from services.scheduler.deletion import is_deleted
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.queries.foreseeing import with_starts
 from services.scheduler.queries.listing import page_of
@@ -17,8 +16,8 @@ from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
 from services.scheduler.rulings.booking import Booking
 from services.scheduler.rulings.budgets import Budgets
-from services.scheduler.rulings.rules import rules_of
-from services.scheduler.store.runs import load_allocation
+from services.scheduler.store.rules import rules_of
+from services.scheduler.store.runs import is_deleted, load_allocation
 from services.scheduler.store.usage import load_usage
 from services.scheduler.workers.joining import Joining
 from services.scheduler.workers.pulse import Pulse

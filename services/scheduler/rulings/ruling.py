@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from services.scheduler.core.reducers import wishes
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.cycle import Cycle
-from services.scheduler.rulings.rules import ruled
 from services.scheduler.store.policies import edit_pool, save_quota
+from services.scheduler.store.rules import ruled
 from shared.bus import Delivery, Unit
 from shared.ids import PoolName
 from shared.messages.experiments import OperationRefused
