@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from services.scheduler.core.state.changes import Changes, Paused, Reported
+from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
@@ -27,7 +27,8 @@ class Draft(Changes):
         return self.runs.get(run) or self.followed.get(run) or self.cluster.runs[run]
 
     def trial(self, trial: TrialId) -> Trial:
-        return self.trials.get(trial) or self.cluster.trials[trial]
+        written = self.trials.get(trial) if self.trials else None
+        return written or self.cluster.trials[trial]
 
     def runs_on(self, worker: WorkerId) -> list[Run]:
         """Runs that have a part on a worker; what has ended, and let go of it, has none."""
@@ -63,11 +64,12 @@ class Draft(Changes):
     def put_run(self, run: Run, lazily: bool = False) -> None:
         name = run.id
         if lazily and name not in self.runs:
-            self.lazy_runs.add(name)
-        elif not lazily and self.lazy_runs:
-            self.lazy_runs.discard(name)
+            self.lazy.add(name)
+        elif not lazily and self.lazy:
+            self.lazy.discard(name)
         self.runs[name] = run
-        self.followed.pop(name, None)
+        if self.followed:
+            self.followed.pop(name, None)
 
     def follow(self, run: Run) -> None:
         """Only what a run says of its progress is new."""
@@ -80,16 +82,16 @@ class Draft(Changes):
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         name = trial.wish.trial
         if lazily and name not in self.trials:
-            self.lazy_trials.add(name)
-        elif not lazily and self.lazy_trials:
-            self.lazy_trials.discard(name)
+            self.lazy.add(name)
+        elif not lazily and self.lazy:
+            self.lazy.discard(name)
         self.trials[name] = trial
 
     def learn_pause(self, experiment: ExperimentId, kind: Kind, took_ms: int) -> None:
-        self.lessons.append(Paused(experiment, kind, max(1, took_ms)))
+        self.paused.append((experiment, kind, max(1, took_ms)))
 
     def learn_report(self, trial: TrialId, report: Report) -> None:
-        self.lessons.append(Reported(trial, report))
+        self.reports.append((trial, report))
 
     def tell(self, fact: Fact) -> None:
         """Neighbours must learn this."""

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from services.scheduler.core.reducers import forming, stops
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.judging import combined, judge_exit, judge_loss
-from services.scheduler.core.state.changes import Changes, Held
+from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Ended
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.endings import Ending
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run import Exit, Progress, Run
 from services.scheduler.core.state.records.run_states import RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount
 from services.scheduler.core.state.records.trial import Awaited, RequestTrigger, Trial, back_off
@@ -69,8 +69,8 @@ def lose(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -
 
 
 def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
-    gone = run.released_by(worker)
-    run = changed(gone, exits=(*run.exits, (worker, exited)), first_exit_at=run.first_exit_at or now)
+    exits = (*run.exits, (worker, exited))
+    run = run.released_by(worker, exits=exits, first_exit_at=run.first_exit_at or now)
     if not run.is_ended and len(run.gang.released) == len(run.shares):
         _conclude(draft, run, combined(run), now)
         return
@@ -83,7 +83,9 @@ def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now:
 
 def _conclude(draft: Draft, run: Run, exited: Exit, now: datetime) -> None:
     trial = draft.trial(run.trial)
-    run = run.with_progress(step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
+    before = run.progress
+    progress = Progress(exited.step, exited.checkpoints, before.saved_at, exited.checkpoints, before.settled)
+    run = changed(run, progress=progress)
     _end(draft, run, trial, judge_exit(trial, run, exited), exited, now)
 
 
@@ -93,7 +95,7 @@ def _end(draft: Draft, run: Run, trial: Trial, ending: Ending, exited: Exit | No
     draft.put_run(run)
     if run.slots:
         held_ms = milliseconds(now) - milliseconds(run.granted_at)
-        draft.lessons.append(Held(run.pool, run.experiment, held_ms))
+        draft.held.append((run.pool, run.experiment, held_ms))
     promised = run.asked.slots if run.asked else None
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
         ending = ending._replace(reason=_resized(run.slots, promised))

@@ -52,9 +52,10 @@ def on_granted(
     draft = Draft(cluster)
     draft.put_run(run)
     draft.begin(run, now)
-    draft.put_trial(trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id))
-    draft.want(run.workers)
-    draft.tell(Granted(run, draft.trial(trial_id), trial.since))
+    granted = trial.moved(RequestTrigger.GRANTED, now, runs=grant.number, run=grant.id)
+    draft.put_trial(granted)
+    draft.want([share.worker for share in shares])
+    draft.tell(Granted(run, granted, trial.since))
     return draft
 
 
@@ -69,8 +70,8 @@ def preempt(draft: Draft, run: Run, asked: Asked) -> None:
     """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
     if run.preempted or run.is_ended:
         return
-    run = run.renewed(asked=asked).moved(RunTrigger.ASKED)
-    draft.put_run(stops.asked(run, draft.cluster.now_ms))
+    took = stops.asked(run, draft.cluster.now_ms)
+    draft.put_run(run.moved(RunTrigger.ASKED, version=run.version + 1, asked=asked, took=took))
     draft.want(run.workers)
 
 

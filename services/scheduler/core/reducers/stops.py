@@ -13,9 +13,9 @@ from shared.ids import ExperimentId, RunId, derived_id
 from shared.tuples import changed
 
 
-def asked(run: Run, now_ms: int) -> Run:
+def asked(run: Run, now_ms: int) -> Took:
     """It was asked for its slots just now."""
-    return changed(run, took=run.took._replace(asked_ms=now_ms))
+    return run.took._replace(asked_ms=now_ms)
 
 
 def left(draft: Draft, run: Run, now: datetime) -> Run:

@@ -47,31 +47,7 @@ class Spent(NamedTuple):
     spending: Mapping[Path, Spending]
 
 
-class Held(NamedTuple):
-    """For so long a run of this experiment held its slots."""
-
-    pool: PoolName
-    experiment: ExperimentId
-    held_ms: int
-
-
-class Paused(NamedTuple):
-    """For so long a run of this experiment stood still."""
-
-    experiment: ExperimentId
-    kind: Kind
-    took_ms: int
-
-
-class Reported(NamedTuple):
-    """How an elastic trial trains."""
-
-    trial: TrialId
-    report: Report
-
-
 Rule = NewPart | NewQuota | Booked | Spent
-Lesson = Held | Paused | Reported
 
 
 class Changes:
@@ -83,17 +59,17 @@ class Changes:
             which nothing differs that a plan looks at.
         holds, releases: What allocations occupy from now on, and what a run, or an allocation that belongs to none, occupies no more. A run
             with new shares occupies them by itself.
-        runs, trials: New records; those in `lazy_…` may be saved with whatever is saved next.
+        runs, trials: New records; those of `lazy` may be saved with whatever is saved next.
         followed: Runs of which only the progress is new. It is known in memory only, and no plan depends on it.
         begun: Runs that hold what their shares say since then: usage is added up from it.
-        lessons: What was learned.
+        held, paused, reports: What was learned: for how long a run held its slots, or stood still, and how an elastic trial trains.
         facts: What neighbours must learn, in order. `desired`: workers that must be sent what they should have.
     """
 
     __slots__ = (
         *("rules", "workers", "quiet_workers", "worker_rows", "holds", "releases"),
-        *("runs", "lazy_runs", "followed", "begun", "trials", "lazy_trials"),
-        *("lessons", "facts", "desired"),
+        *("runs", "followed", "begun", "trials", "lazy"),
+        *("held", "paused", "reports", "facts", "desired"),
     )
 
     def __init__(self) -> None:
@@ -104,11 +80,12 @@ class Changes:
         self.holds: list[tuple[WorkerId, AllocationId, Hold]] = []
         self.releases: list[tuple[WorkerId, Run | AllocationId]] = []
         self.runs: dict[RunId, Run] = {}
-        self.lazy_runs: set[RunId] = set()
         self.followed: dict[RunId, Run] = {}
         self.begun: list[tuple[Run, datetime]] = []
         self.trials: dict[TrialId, Trial] = {}
-        self.lazy_trials: set[TrialId] = set()
-        self.lessons: list[Lesson] = []
+        self.lazy: set[RunId | TrialId] = set()
+        self.held: list[tuple[PoolName, ExperimentId, int]] = []
+        self.paused: list[tuple[ExperimentId, Kind, int]] = []
+        self.reports: list[tuple[TrialId, Report]] = []
         self.facts: list[Fact] = []
         self.desired: dict[WorkerId, None] = {}

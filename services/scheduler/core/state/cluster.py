@@ -8,19 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.state.changes import (
-    Booked,
-    Changes,
-    Held,
-    Lesson,
-    NewPart,
-    NewQuota,
-    Paused,
-    Reported,
-    Rule,
-    Spent,
-)
+from services.scheduler.core.state.changes import Booked, Changes, NewPart, NewQuota, Rule, Spent
 from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.indexes.elastic.records import Report
 from services.scheduler.core.state.indexes.holders import Node
 from services.scheduler.core.state.indexes.holdings import Ledger
 from services.scheduler.core.state.indexes.lengths import Lengths
@@ -79,29 +69,38 @@ class Cluster:
         for rule in changes.rules:
             self._rule(rule)
         # 2. Workers, and what occupies their slots.
-        self.workers |= changes.quiet_workers
-        for worker in changes.workers.values():
-            self.put_worker(worker)
+        if changes.quiet_workers:
+            self.workers |= changes.quiet_workers
+        if changes.workers:
+            for worker in changes.workers.values():
+                self.put_worker(worker)
+            self.unsaved.workers |= changes.worker_rows
         for worker_id, allocation, hold in changes.holds:
             self.workers[worker_id].hold(allocation, hold)
             self.put_worker(self.workers[worker_id])
         for worker_id, held in changes.releases:
             self._release(self.workers[worker_id], held)
         # 3. Runs: where they stand, what they are charged for, which of them the next tick looks at.
-        for run in changes.followed.values():
-            self.follow(run)
+        if changes.followed:
+            for run in changes.followed.values():
+                self.follow(run)
+        lazy = changes.lazy
         for name, run in changes.runs.items():
-            self.put_run(run, lazily=name in changes.lazy_runs)
+            self.put_run(run, lazily=bool(lazy) and name in lazy)
         # 4. What follows from what they held: usage, and what is learned.
         for run, since in changes.begun:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
-        for lesson in changes.lessons:
-            self._learn(lesson)
+        for pool, experiment, held_ms in changes.held:
+            self.lengths.add(pool, experiment, held_ms)
+        for experiment, kind, took_ms in changes.paused:
+            if self.pauses.add(experiment, kind, took_ms):
+                self._reckon(experiment)
+        for trial_id, report in changes.reports:
+            self._report(trial_id, report)
         # 5. Requests: in the queue, or out of it.
         for trial_id, trial in changes.trials.items():
-            self.put_trial(trial, lazily=trial_id in changes.lazy_trials)
+            self.put_trial(trial, lazily=bool(lazy) and trial_id in lazy)
         # 6. Who must learn of it.
-        self.unsaved.workers |= changes.worker_rows
         self.unsaved.facts += changes.facts
         self.unsaved.desired |= changes.desired
 
@@ -272,16 +271,10 @@ class Cluster:
                 moved = [name for name, pool in self.pools.items() if pool.spend(spending)]
                 self.unsaved.pools |= dict.fromkeys(moved)
 
-    def _learn(self, lesson: Lesson) -> None:
-        match lesson:
-            case Held(pool, experiment, held_ms):
-                self.lengths.add(pool, experiment, held_ms)
-            case Paused(experiment, kind, took_ms):
-                if self.pauses.add(experiment, kind, took_ms):
-                    self._reckon(experiment)
-            case Reported(trial_id, report):
-                if (trial := self.trials.get(trial_id)) is not None:
-                    self.pools[self.pool_of(trial)].elastic.learn(trial_id, report)
+    def _report(self, name: TrialId, report: Report) -> None:
+        trial = self.trials.get(name)
+        if trial is not None:
+            self.pools[self.pool_of(trial)].elastic.learn(name, report)
 
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker

@@ -95,15 +95,16 @@ class Ledger:
 def _holding(
     run: Run, worker: WorkerId, slots: SlotCount, now: datetime, price_per_slot_hour: float | None
 ) -> Holding:
+    grant = run.grant
     return Holding(
-        allocation=run.allocation,
+        allocation=grant.allocation,
         worker=worker,
         since=now,
-        tenant=run.tenant,
-        workspace=run.grant.workspace,
-        owner=run.grant.owner,
-        experiment=run.experiment,
-        pool=run.pool,
+        tenant=grant.tenant,
+        workspace=grant.workspace,
+        owner=grant.owner,
+        experiment=grant.experiment,
+        pool=grant.pool,
         slots=slots,
         price_per_slot_hour=price_per_slot_hour,
     )

@@ -210,12 +210,12 @@ class Run(NamedTuple):
             state = RUN.next(state, RunTrigger.RELEASED)
         return changed(self, version=self.version + 1, state=state, ended_at=at, is_stale=is_stale)
 
-    def released_by(self, worker: WorkerId) -> "Run":
+    def released_by(self, worker: WorkerId, **changes: Any) -> "Run":
         """The run of which this worker holds nothing any more; one that has ended is over with the last."""
         gang = changed(self.gang, released=self.gang.released | {worker})
         is_last = self.state is RunState.ENDED and len(gang.released) == len(gang.shares)
         state = RUN.next(self.state, RunTrigger.RELEASED) if is_last else self.state
-        return changed(self, gang=gang, state=state)
+        return changed(self, gang=gang, state=state, **changes)
 
 
 def state_of(is_ended: bool, exits: tuple[tuple[WorkerId, Exit], ...], asked: Asked | None) -> RunState:
