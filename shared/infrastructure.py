@@ -1,6 +1,6 @@
 """What every service with a schema of its own is built on: Postgres, NATS, the relay, units of work, consumers, answers and a leader's lease.
 
-A service's `service.py` calls `connect` first and composes its own parts on what it returns. `shared.process` starts and ends all of it.
+A service's `service.py` calls `connect` first and composes its own parts on what it returns. `shared.runtime.process` starts and ends all of it.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from shared.bus.relay import Relay
 from shared.bus.responder import Answer, Question, Responder
 from shared.bus.units import Units
 from shared.clock import Clock, SystemClock
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.leases import Lease
+from shared.database.upgrading import migrate
 from shared.ids import new_id
-from shared.leases import Lease
-from shared.process import Process
+from shared.runtime.process import Process
 from shared.settings import NatsSettings, PostgresSettings
-from shared.upgrading import migrate
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Starts the simulator as a service: `python -m simulator`."""
 
-from shared.process import run
+from shared.runtime.process import run
 from simulator.service import compose
 from simulator.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from shared.bus import Bus, Responder
 from shared.clock import SystemClock
-from shared.process import Process
+from shared.runtime.process import Process
 from simulator.planning.answering import Answers
 from simulator.planning.players import Players
 from simulator.settings import Settings

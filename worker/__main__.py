@@ -1,6 +1,6 @@
 """Start: `python -m worker`."""
 
-from shared.process import run
+from shared.runtime.process import run
 from worker.service import compose
 from worker.settings import Settings
 

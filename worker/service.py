@@ -15,7 +15,7 @@ from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import Verdict
 from shared.messages.specs import SlotKind
-from shared.process import Process
+from shared.runtime.process import Process
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_badge
 from worker.connection.line import Line

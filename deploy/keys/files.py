@@ -34,7 +34,7 @@ from deploy.keys.permissions import (
     worker_template,
 )
 from muster.errors import Conflict
-from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, decode, encode, new_seed, public_key
+from shared.auth.nats_jwt import KeyKind, WorkerIssuer, credentials_text, decode, encode, new_seed, public_key
 
 Claims = dict[str, JsonValue]
 

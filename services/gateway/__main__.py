@@ -2,7 +2,7 @@
 
 from services.gateway.service import compose
 from services.gateway.settings import Settings
-from shared.process import run
+from shared.runtime.process import run
 
 if __name__ == "__main__":
     run("gateway", Settings, compose)

@@ -58,14 +58,14 @@ from services.gateway.webhooks.sender import Sender
 from shared.bus import Bus, Units
 from shared.bus.health import BusOutage
 from shared.bus.republish import republishing
-from shared.cache import Cache
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.infrastructure import Infrastructure
-from shared.loops import repeat
 from shared.messages.health import HealthReport
-from shared.process import Process
+from shared.runtime.cache import Cache
+from shared.runtime.loops import repeat
+from shared.runtime.process import Process
 
 _CREATING_OF_TENANT = 2
 """One create of a tenant holds its counter and one waits for it in Postgres; more would only occupy connections."""

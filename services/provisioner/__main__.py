@@ -2,7 +2,7 @@
 
 from services.provisioner.service import compose
 from services.provisioner.settings import Settings
-from shared.process import run
+from shared.runtime.process import run
 
 if __name__ == "__main__":
     run("provisioner", Settings, compose)

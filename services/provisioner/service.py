@@ -26,12 +26,12 @@ from services.provisioner.reconcile.loop import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Consumer
 from shared.bus.republish import republishing
+from shared.database.leases import run_term
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import PoolName, new_id
 from shared.infrastructure import Infrastructure
-from shared.leases import run_term
 from shared.messages.specs import SlotKind
-from shared.process import Process
+from shared.runtime.process import Process
 
 NAME = "provisioner"
 _log = structlog.get_logger()

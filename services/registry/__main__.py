@@ -2,7 +2,7 @@
 
 from services.registry.service import compose
 from services.registry.settings import Settings
-from shared.process import run
+from shared.runtime.process import run
 
 if __name__ == "__main__":
     run("registry", Settings, compose)

@@ -34,17 +34,17 @@ from services.registry.settings import RegistrySection, Settings
 from services.registry.storage.links import INCOMING, Links
 from services.registry.turns import SharedTurns
 from shared.bus import Bus, Responder, Units
+from shared.bus.deletion import Deleting
 from shared.bus.health import health_answers
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.deleting import Deleting
+from shared.database.partitions import Partitioned, Partitions
 from shared.infrastructure import Infrastructure
-from shared.loops import repeat
 from shared.messages.exports import ExportMetrics, ExportTable
 from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
-from shared.partitions import Partitioned, Partitions
-from shared.process import Process
+from shared.runtime.loops import repeat
+from shared.runtime.process import Process
 
 Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]

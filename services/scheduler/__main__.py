@@ -2,7 +2,7 @@
 
 from services.scheduler.service import compose
 from services.scheduler.settings import Settings
-from shared.process import run
+from shared.runtime.process import run
 
 if __name__ == "__main__":
     run("scheduler", Settings, compose)

@@ -19,11 +19,11 @@ from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
 from services.scheduler.events import Announcer, demanded
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
-from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
+from shared.database.leases import Lease
 from shared.ids import SITE, PoolName, TrialId, WorkerId
-from shared.leases import Lease
+from shared.runtime import faults
 
 BEFORE_SAVE = faults.register("scheduler.before_save")
 AFTER_SAVE = faults.register("scheduler.after_save")

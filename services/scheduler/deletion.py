@@ -1,6 +1,6 @@
 """The scheduler's part in deletions: requests, runs and an experiment's part in the queue go; what was used stays, as nobody's.
 
-Neighbour: `shared.deleting`. It runs within a leader's term: memory forgets first, so that no cycle writes any of it again.
+Neighbour: `shared.bus.deletion`. It runs within a leader's term: memory forgets first, so that no cycle writes any of it again.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from services.scheduler.store.tables import (
     wanted,
 )
 from shared.bus import Unit
-from shared.deleting import AT_ONCE, Doomed, Rows, outbox_of, rows_of
+from shared.bus.deletion import AT_ONCE, Doomed, Rows, outbox_of, rows_of
+from shared.database.statements import ctid, listed
+from shared.database.tables import tables_of
 from shared.errors import Transient
 from shared.ids import SITE, ExperimentId
-from shared.statements import ctid, listed
-from shared.tables import tables_of
 
 TURN_S = 10.0
 NOBODY = UUID(int=0)
@@ -78,7 +78,7 @@ class Estate:
             raise Transient("the scheduler's cycle has not turned", 1.0) from None
 
     def rows(self, doomed: Doomed) -> Sequence[Rows]:
-        """Of a tenant the rest goes with its tables, which `shared.deleting` knows."""
+        """Of a tenant the rest goes with its tables, which `shared.bus.deletion` knows."""
         if doomed.scope == "workspace":
             return _workspace_rows(doomed)
         used = _of_nobody(doomed)

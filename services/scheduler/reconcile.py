@@ -20,7 +20,7 @@ from services.scheduler.store.wishes import (
 )
 from services.scheduler.store.workers import WorkerWish, load_disabled, load_worker_wishes
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import RunId, TrialId, WorkerId
 
 EVERY_S = 5.0

@@ -24,16 +24,16 @@ from services.scheduler.store.save import BLOCK, next_token_block
 from services.scheduler.workers.dispatch import Dispatch
 from services.scheduler.workers.joining import Joining
 from services.scheduler.workers.pulse import Pulse
+from shared.auth.nats_jwt import WorkerIssuer
 from shared.bus import Responder
+from shared.bus.deletion import Deleting
 from shared.bus.republish import republishing
-from shared.deleting import Deleting
+from shared.database.leases import Lease, run_term
 from shared.errors import Conflict, Transient
 from shared.ids import PoolName
 from shared.infrastructure import Infrastructure
-from shared.leases import Lease, run_term
 from shared.messages.allocations import ObservedSet
-from shared.nats_jwt import WorkerIssuer
-from shared.process import Process
+from shared.runtime.process import Process
 
 NAME = "scheduler"
 GC_THRESHOLD = 100_000

@@ -2,7 +2,7 @@
 
 from services.searcher.service import compose
 from services.searcher.settings import Settings
-from shared.process import run
+from shared.runtime.process import run
 
 if __name__ == "__main__":
     run("searcher", Settings, compose)

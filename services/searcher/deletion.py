@@ -1,4 +1,4 @@
-"""The searcher's part in deletions: its experiments, their trials and journals. Neighbour: `shared.deleting`."""
+"""The searcher's part in deletions: its experiments, their trials and journals. Neighbour: `shared.bus.deletion`."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from sqlalchemy import Uuid, exists, literal, select
 from services.searcher.core.experiment.states import EXPERIMENT
 from services.searcher.store.tables import driver, experiment, journal, snapshot, trial
 from shared.bus import Unit
-from shared.deleting import Doomed, Rows, outbox_of, rows_of
+from shared.bus.deletion import Doomed, Rows, outbox_of, rows_of
 
 _FINAL = [str(state) for state in EXPERIMENT.final]
 
@@ -27,7 +27,7 @@ class Estate:
         """Everything is in the tables: what a process remembers of a search is asked for by nobody."""
 
     def rows(self, doomed: Doomed) -> Sequence[Rows]:
-        """Of a workspace nothing: its experiments went one by one. Of a tenant all, which `shared.deleting` knows."""
+        """Of a workspace nothing: its experiments went one by one. Of a tenant all, which `shared.bus.deletion` knows."""
         if doomed.scope != "experiment":
             return ()
         id_ = doomed.target

@@ -25,7 +25,7 @@ from services.searcher.store.front import Shown
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound
 from shared.messages.experiments import (
     Accepted,

@@ -19,7 +19,7 @@ from services.searcher.store.news import Overdue
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.ids import PoolName
-from shared.loops import repeat
+from shared.runtime.loops import repeat
 
 SAFETY_S = 15.0
 """How often is looked for what nobody here brought: news of a replica that has died, budgets and prices that another has set."""

@@ -9,10 +9,10 @@ from services.searcher.runner.drivers import Drivers
 from services.searcher.runner.replaying import Replays
 from services.searcher.runner.searches import Searches
 from services.searcher.settings import Settings
+from shared.bus.deletion import Deleting
 from shared.bus.republish import republishing
-from shared.deleting import Deleting
 from shared.infrastructure import Infrastructure
-from shared.process import Process
+from shared.runtime.process import Process
 
 NAME = "searcher"
 

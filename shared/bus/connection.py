@@ -21,12 +21,12 @@ from shared import telemetry
 from shared.bus import envelope as headers, streams
 from shared.bus.hearing import Hearing
 from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, Stored
-from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
 from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
-from shared.outages import Outages
+from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.outages import Outages
 
 R = TypeVar("R", bound=BaseModel)
 Handler = Callable[[Msg], Awaitable[None]]

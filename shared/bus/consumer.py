@@ -16,7 +16,6 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
-from shared import faults
 from shared.bus import streams
 from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, reason_of, span_of
 from shared.bus.connection import Bus
@@ -26,11 +25,12 @@ from shared.bus.inbox import Inbox
 from shared.bus.pull import CONSUMING, Pull
 from shared.bus.suspects import BEGUN_AT_MOST, Suspects
 from shared.bus.units import Unit, Units
-from shared.cancelling import leave_if_cancelled
 from shared.errors import MusterError, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.base import Command, Event
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
 AFTER_INBOX = faults.register("consumer.after_inbox")

@@ -6,12 +6,12 @@ from shared.bus.connection import Bus
 from shared.bus.relay import Relay
 from shared.bus.responder import Answer, Ask, Question
 from shared.clock import Clock
-from shared.db import Database
-from shared.health import Health
-from shared.leases import Lease
+from shared.database.engine import Database
+from shared.database.leases import Lease
 from shared.messages.base import Query
 from shared.messages.health import BY_OWNER, HealthReport
-from shared.process import Process
+from shared.runtime.health import Health
+from shared.runtime.process import Process
 
 BUS, DATABASE, OUTBOX, LEADER = "bus", "database", "outbox", "leader"
 OUTBOX_AGE_S = 15.0

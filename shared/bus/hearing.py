@@ -9,7 +9,7 @@ import asyncio
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 
 _HEARING = "hearing what is subscribed to"
 _REFUSED = "permissions violation for subscription"

@@ -10,7 +10,7 @@ from uuid import UUID
 from shared.bus.arrivals import Arrived
 from shared.bus.envelope import Delivery
 from shared.bus.units import Unit
-from shared.driver import Driver
+from shared.database.driver import Driver
 from shared.ids import TenantId
 
 

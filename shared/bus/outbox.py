@@ -36,11 +36,11 @@ from sqlalchemy import (
 from shared.bus import envelope
 from shared.bus.connection import StreamState
 from shared.bus.units import OutboxRow
-from shared.db import Database
-from shared.driver import Driver
+from shared.database.driver import Driver
+from shared.database.engine import Database
+from shared.database.statements import ctid, listed
+from shared.database.tables import tables_of
 from shared.ids import TenantId
-from shared.statements import ctid, listed
-from shared.tables import tables_of
 
 _KEEP_OUTBOX = timedelta(days=7)
 _KEEP_INBOX = timedelta(days=14)

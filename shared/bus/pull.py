@@ -20,7 +20,7 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
 
 from shared.errors import Transient
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 
 CONSUMING = "consuming"
 """What is told as an outage where nothing can be fetched; it has ended when the server is heard."""

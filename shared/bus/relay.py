@@ -12,18 +12,18 @@ from uuid import UUID
 
 import structlog
 
-from shared import faults
 from shared.bus import streams
 from shared.bus.connection import Bus, StreamState
 from shared.bus.outbox import Outbox, Published
 from shared.bus.pipeline import Outgoing, Stored
 from shared.bus.units import OutboxRow
-from shared.cancelling import leave_if_cancelled
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Transient
-from shared.loops import repeat
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.loops import repeat
+from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
 BEFORE_PUBLISH = faults.register("relay.before_publish")

@@ -15,8 +15,8 @@ from shared.bus.consumer import Handlers
 from shared.bus.envelope import Delivery
 from shared.bus.outbox import newest
 from shared.bus.units import Unit
+from shared.database.tables import tables_of
 from shared.messages.republish import BY_OWNER
-from shared.tables import tables_of
 
 
 def republishing(service: str) -> Handlers:

@@ -11,8 +11,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.bus.units import Units
+from shared.database.tables import tables_of
 from shared.ids import TenantId
-from shared.tables import tables_of
 
 BEGUN_AT_MOST = 3
 

@@ -14,14 +14,15 @@ import structlog
 from sqlalchemy import literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared import faults, telemetry
+from shared import telemetry
 from shared.bus.envelope import Delivery, Envelope
 from shared.clock import Clock
-from shared.db import Database
-from shared.driver import Driver
+from shared.database.driver import Driver
+from shared.database.engine import Database
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId, derived_id, new_id
 from shared.messages.base import Command, Event
+from shared.runtime import faults
 
 BEFORE_COMMIT = faults.register("unit.before_commit")
 AFTER_COMMIT = faults.register("unit.after_commit")

@@ -1,4 +1,4 @@
-"""Deletion: what the gateway asks of every owner, and what each says when it has nothing left. Neighbour: `shared.deleting`, which carries it out."""
+"""Deletion: what the gateway asks of every owner, and what each says when it has nothing left. Neighbour: `shared.bus.deletion`, which carries it out."""
 
 from typing import Literal
 from uuid import UUID

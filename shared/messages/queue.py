@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record
 from shared.messages.specs import SlotKind, Thousandths

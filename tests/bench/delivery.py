@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from shared.bus import Bus, Consumer, Delivery, Relay, Unit, Units
 from shared.clock import SystemClock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT, ExperimentId, derived_id
 from shared.messages.experiments import SubmissionCommitted
 from shared.settings import PostgresSettings

@@ -12,10 +12,10 @@ import orjson
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
+from shared.auth.nats_jwt import KeyKind, new_seed, public_key
 from shared.bus import Bus
 from shared.ids import SITE, PoolName, WorkerId
 from shared.messages.workers import IssueJoin, Join
-from shared.nats_jwt import KeyKind, new_seed, public_key
 
 POOL = PoolName("default")
 HEARTBEAT_S = 1.0

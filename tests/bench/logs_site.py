@@ -13,7 +13,7 @@ from services.registry.logs.store.objects import Attempt, Due
 from services.registry.storage.links import log_key
 from services.registry.store.report_tables import log_heads
 from services.registry.store.tables import trials
-from shared.db import driver_url
+from shared.database.engine import driver_url
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings

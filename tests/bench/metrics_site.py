@@ -16,8 +16,8 @@ import orjson
 from services.registry.series.core.chunks import Columns, roll_up_of, split, to_packed
 from services.registry.series.core.summary import summarise_sorted
 from shared.clock import SystemClock
+from shared.database.partitions import partition_name
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
-from shared.partitions import partition_name
 
 EVERY = 4
 """A validation follows so many steps."""

@@ -9,8 +9,8 @@ from time import perf_counter
 
 from shared.bus import Envelope
 from shared.bus.pipeline import Outgoing, Stored
-from shared.db import Database
-from shared.driver import Driver
+from shared.database.driver import Driver
+from shared.database.engine import Database
 from shared.ids import ExperimentId, RunId, TrialId, derived_id, new_id
 from shared.messages.base import Event
 from shared.messages.experiments import TrialWanted

@@ -14,8 +14,8 @@ WAYS = {"system", "system_autocommit"}
 ALLOWED = {
     "shared/bus/units.py": "gives it, and probes whether Postgres answers",
     "shared/bus/outbox.py": "the relay publishes what any tenant's transaction left",
-    "shared/leases.py": "a lease is the site's",
-    "shared/deleting.py": "carries out what is asked for of any tenant, some rows at a time, and a tenant's end",
+    "shared/database/leases.py": "a lease is the site's",
+    "shared/bus/deletion.py": "carries out what is asked for of any tenant, some rows at a time, and a tenant's end",
     "services/scheduler/rulings/budgets.py": "what was spent of budgets rules the cycle, which plans for all tenants",
     "services/scheduler/cycle.py": "a cycle plans for all tenants at once",
     "services/scheduler/reconcile.py": "reconciles over all tenants",

@@ -26,8 +26,8 @@ from deploy.keys.permissions import ADMIN, inbox
 from deploy.postgres.setup import drop_database, set_up_database
 from deploy.postgres.urls import PlatformDatabase, ServiceUrls, role_names
 from shared.clock import SystemClock
+from shared.database.upgrading import migrate
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 
 T = TypeVar("T")
 BUCKET = "muster"

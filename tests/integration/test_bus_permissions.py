@@ -14,8 +14,8 @@ from nats.js import api
 
 from deploy.embedded.servers import NatsServer
 from deploy.keys.permissions import SERVICES
+from shared.auth.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from shared.clock import SystemClock
-from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from tests.integration.bus_probe import connected
 from tests.integration.servers import Servers
 

@@ -20,9 +20,7 @@ from deploy.embedded.state import Part, State
 from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys, retire, revoke_key, rotate_account, rotate_operator, rotate_service
 from muster.errors import Conflict, Transient
-from shared.bus import Bus
-from shared.clock import SystemClock
-from shared.nats_jwt import (
+from shared.auth.nats_jwt import (
     KeyKind,
     WorkerIssuer,
     credentials_text,
@@ -32,6 +30,8 @@ from shared.nats_jwt import (
     public_key,
     worker_token,
 )
+from shared.bus import Bus
+from shared.clock import SystemClock
 from tests.integration.bus_probe import connected
 from tests.support.waiting import eventually
 

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shared import faults
+from shared.runtime import faults
 
 MOST_BYTES = 1 << 20
 TOLD_BYTES = 12
@@ -51,7 +51,7 @@ def import_parts(program: str) -> None:
         importlib.import_module(program)
         del sys.modules[program]  # which is run under another name
         return
-    for module in (f"{program}.service", f"{program}.settings", "shared.process"):
+    for module in (f"{program}.service", f"{program}.settings", "shared.runtime.process"):
         importlib.import_module(module)
 
 

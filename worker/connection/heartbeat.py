@@ -11,7 +11,7 @@ from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import Leaving, ObservedAllocation, ObservedSet, Slot
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.connection.line import Line
 from worker.core.fleet import Standing, is_abandoned, is_orphaned
 from worker.settings import WorkerSection

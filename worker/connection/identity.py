@@ -12,7 +12,7 @@ import nkeys
 import structlog
 
 from muster.errors import MusterError, Rejected, Transient, from_problem
-from shared import nats_jwt
+from shared.auth import nats_jwt
 from shared.bus import Bus, Identity
 from shared.clock import Clock
 from shared.ids import WorkerId

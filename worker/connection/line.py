@@ -13,7 +13,7 @@ from shared.bus import Bus
 from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.base import WorkerRequest
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.connection.identity import Badge, join, renew
 from worker.settings import Settings
 

@@ -13,7 +13,7 @@ import structlog
 from muster import wire
 from muster.errors import MusterError
 from muster.wire.processes import PROCESSES, is_served, read_ended
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
 from worker.executors.starts import Starts

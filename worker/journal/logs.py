@@ -13,7 +13,7 @@ from typing import Literal
 from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.core.lines import Level, cut_lines, find_error, guess_level
 from worker.journal.journal import Journal
 from worker.journal.outputs import Output, OutputReader, Stream

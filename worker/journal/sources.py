@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from muster.errors import MusterError, Rejected, Transient
-from shared import faults
 from shared.messages.reports import Mark
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.outages import Outages
 from worker.journal.journal import Journal
 
 AFTER_MARK = faults.register("worker.after_mark")

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from muster.errors import Transient
 from shared.clock import Clock
 from shared.messages.allocations import MOST_STEP_S, Leaving
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.machine.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSection
 

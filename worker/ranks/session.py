@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from muster import wire
 from muster.errors import Rejected
-from shared import faults
+from shared.runtime import faults
 from worker.journal.journal import Journal
 from worker.ranks.outlet import Outlet
 from worker.ranks.pace import Pace

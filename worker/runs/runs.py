@@ -13,7 +13,7 @@ from shared.ids import AllocationId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.run import reducers as core

@@ -9,8 +9,8 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
-from shared import faults
 from shared.messages.specs import PolicyMatch, Signal
+from shared.runtime import faults
 from worker.core.gang.seats import FormationStep
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.naming import RENDEZVOUS, part_of, process_name

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from muster import wire
 from shared.ids import RunId
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.places import Places
 from worker.store.records import KeptRun, read_record, write_record
 

@@ -16,7 +16,7 @@ from muster.errors import Broken, MusterError
 
 ROOT = Path(__file__).parents[3]
 SOURCES: dict[str, tuple[str, ...]] = {
-    "keys": ("deploy/keys/*.py", "shared/nats_jwt.py"),
+    "keys": ("deploy/keys/*.py", "shared/auth/nats_jwt.py"),
     "certificates": ("deploy/embedded/first_start/certificates.py",),
     "database": ("deploy/postgres/*.py",),
     "bucket": ("deploy/embedded/first_start/buckets.py",),

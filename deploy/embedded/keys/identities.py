@@ -14,11 +14,11 @@ from deploy.keys.directory import Keys
 from deploy.keys.files import revoke_key, rotate_service
 from deploy.keys.permissions import ADMIN, SERVICES
 from muster.errors import Broken, Rejected
+from shared.auth.nats_jwt import WORKER_NAME
 from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.ids import SITE, WorkerId
 from shared.messages.workers import GetWorkerKey
-from shared.nats_jwt import WORKER_NAME
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 _RESTART_PATIENCE_S = 60.0

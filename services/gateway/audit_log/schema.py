@@ -8,7 +8,7 @@ from pydantic import Field
 
 from services.gateway.platform.audit.records import AuditOutcome
 from services.gateway.platform.schema import JsonObject, ListRequest, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Word = Annotated[str, Field(min_length=1, max_length=300)]
 

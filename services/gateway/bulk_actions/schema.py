@@ -10,7 +10,7 @@ from pydantic import Field
 from services.gateway.experiments.schema import MOST_NAMED, Experiment, ListExperimentsRequest
 from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.schema import Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 MOST_AT_ONCE = 500
 

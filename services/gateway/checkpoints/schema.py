@@ -9,7 +9,7 @@ from pydantic import Field
 
 from services.gateway.platform.json_values import NotFinite
 from services.gateway.platform.schema import JsonObject, ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class CheckpointState(StrEnum):

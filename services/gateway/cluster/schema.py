@@ -9,7 +9,7 @@ from pydantic import Field
 
 from muster.config.labels import MOST_LABELS, LabelWord
 from services.gateway.platform.schema import JsonObject, ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 from shared.messages.queue import QUEUE
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.cluster.tables import instance
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 _TOLD = instance.c.changed
 

@@ -20,16 +20,16 @@ from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.store import NewEvent
-from shared import faults
 from shared.bus import Delivery, Unit, Units
+from shared.bus.deletion import Rows, mark_gone, rows_of, tables_of_tenants, tenants_rows
 from shared.clock import Clock
-from shared.deleting import Rows, mark_gone, rows_of, tables_of_tenants, tenants_rows
+from shared.database.statements import among
+from shared.database.tables import tables_of
 from shared.ids import SITE, ExperimentId, TenantId, new_id
-from shared.loops import repeat
 from shared.messages.deletions import BY_OWNER, EntityDeleted
 from shared.messages.experiments import KillExperiment, OperationRefused
-from shared.statements import among
-from shared.tables import tables_of
+from shared.runtime import faults
+from shared.runtime.loops import repeat
 
 AFTER_STEP = faults.register("gateway.after_deletion_step")
 AFTER_OWN_ROWS = faults.register("gateway.after_own_rows")

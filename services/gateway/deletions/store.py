@@ -19,7 +19,7 @@ from services.gateway.pools.tables import limits
 from services.gateway.quotas.tables import quota
 from services.gateway.trials.tables import run, trial
 from services.gateway.webhooks.tables import webhook
-from shared.deleting import Rows, outbox_of, rows_of
+from shared.bus.deletion import Rows, outbox_of, rows_of
 from shared.ids import derived_id
 
 AT_ONCE = 200

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from services.gateway.experiments.schema import ListExperimentsRequest
 from services.gateway.platform.schema import Expression, PageRequest, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class ExperimentGrouping(StrEnum):

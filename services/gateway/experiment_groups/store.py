@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.store import EXPERIMENTS
 from services.gateway.experiments.tables import experiment
-from shared.expressions.fields import Field
-from shared.expressions.sql import condition
-from shared.expressions.tree import Filter
+from shared.filters.fields import Field
+from shared.filters.sql import condition
+from shared.filters.tree import Filter
 
 _NONE = literal([None], ARRAY(Text))
 """The labels of what has none: one that is absent."""

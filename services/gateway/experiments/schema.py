@@ -19,7 +19,7 @@ from services.gateway.platform.schema import (
     Resource,
     Sha256,
 )
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 MAX_CONFIG_CHARS = 512 * 1024
 

@@ -11,10 +11,10 @@ from sqlalchemy import Integer, Select, Text, and_, column, false, func, literal
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.tables import experiment, experiment_term as known
-from shared.expressions.fields import Field, Wanted, read_position
-from shared.expressions.sql import Cells, Part, condition
-from shared.expressions.tree import All, Contains, Filter
-from shared.statements import rows_given
+from shared.database.statements import rows_given
+from shared.filters.fields import Field, Wanted, read_position
+from shared.filters.sql import Cells, Part, condition
+from shared.filters.tree import All, Contains, Filter
 
 LABEL, PIECE = "=", "~"
 _COUNTED = 400, 2000

@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.search_terms import find_candidates, is_newest_first, load_newest
 from services.gateway.experiments.tables import experiment
-from shared.expressions.fields import Field, Wanted
-from shared.expressions.sql import Cells, Part, condition, load_part
-from shared.expressions.tree import Filter
-from shared.statements import among
+from shared.database.statements import among
+from shared.filters.fields import Field, Wanted
+from shared.filters.sql import Cells, Part, condition, load_part
+from shared.filters.tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 _NOT_FINITE = (float("inf"), float("-inf"), float("nan"))

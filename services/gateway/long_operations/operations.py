@@ -23,7 +23,7 @@ from services.gateway.platform.operation_terms import SAFE
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Resource
 from shared.errors import Broken
-from shared.expressions.choosing import cell_of, meets
+from shared.filters.choosing import cell_of, meets
 from shared.ids import SITE
 
 Kind = TypeVar("Kind", TenantOutcome, SiteOutcome)

@@ -2,7 +2,7 @@
 
 from services.gateway.platform.commands.schema import LongOperation
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class LongOperationPage(Resource):

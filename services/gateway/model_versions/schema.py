@@ -17,7 +17,7 @@ from services.gateway.platform.schema import (
     Resource,
     Text,
 )
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Reason = Annotated[str, Field(max_length=1000)]
 

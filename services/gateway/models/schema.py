@@ -19,7 +19,7 @@ from services.gateway.platform.schema import (
     Resource,
     Text,
 )
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
 

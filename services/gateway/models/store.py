@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.models.tables import model, model_version
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 AMBIGUOUS_SHOWN = 5
 MODELS = Cells(

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from services.gateway.platform.schema import ListRequest, Name, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 AccountName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]*$")]
 Description = Annotated[str, Field(max_length=1000)]

@@ -21,9 +21,9 @@ from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
 from shared.bus import Bus, Units
 from shared.bus.health import BusOutage
-from shared.cache import Cache
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
+from shared.runtime.cache import Cache
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 MAX_PAGE = 200
 """The most items one page holds."""
@@ -59,7 +59,7 @@ class PageRequest(Request):
 
 
 Expression = Annotated[str, Field(max_length=4000)]
-"""A filter or an order, in the language of `shared/expressions`."""
+"""A filter or an order, in the language of `shared/filters`."""
 
 
 class ListRequest(PageRequest):

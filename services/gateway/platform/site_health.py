@@ -7,11 +7,11 @@ from functools import partial
 
 from muster.errors import MusterError, Transient
 from shared.bus import Bus
-from shared.cache import Cache
 from shared.clock import Clock
 from shared.ids import SITE
 from shared.messages.base import Query
 from shared.messages.health import BY_OWNER, CheckResult, HealthReport
+from shared.runtime.cache import Cache
 
 ANSWERS = "answers"
 """The check of a service that is asked: some replica of it answers."""

@@ -16,7 +16,7 @@ from services.gateway.platform.schema import (
     Resource,
     Text,
 )
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]
 

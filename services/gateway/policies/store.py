@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.tables import experiment
 from services.gateway.policies.core import Policy
 from services.gateway.policies.tables import policy, template
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
 """What of a template a list can go by."""

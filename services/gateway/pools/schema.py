@@ -9,7 +9,7 @@ from pydantic import Field
 from muster.config.labels import LabelWord
 from muster.config.ranges import Priority, Weight
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 PoolName = Annotated[str, Field(min_length=1, max_length=128)]
 

@@ -15,10 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.tables import experiment
 from services.gateway.projections.versions import Applied, V, Versioned, newest_of, taken_over
 from services.gateway.trials.tables import run, trial
+from shared.database.statements import among, rows_given
 from shared.messages.experiments import ExperimentChanged, TrialChanged
 from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunState
-from shared.statements import among, rows_given
 
 
 async def apply_experiments(

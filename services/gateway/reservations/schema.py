@@ -8,7 +8,7 @@ from pydantic import Field
 
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
 from services.gateway.pools.schema import PoolName
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class Reservation(Resource):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from services.gateway.people.schema import AccountName, Description
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 RoleName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z][a-z0-9-]*$")]
 PermissionName = Annotated[str, Field(min_length=1, max_length=64)]

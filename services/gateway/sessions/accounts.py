@@ -9,9 +9,9 @@ from services.gateway.platform.auth.sign_in.file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, roles, sessions as store
 from services.gateway.platform.call import Call
 from services.gateway.sessions.claims import display_name, groups_of, names_for, verified_email
+from shared.auth.jwts import Claims
 from shared.bus import Unit
 from shared.ids import derived_id, new_id
-from shared.jwts import Claims
 
 
 async def account_of(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from shared.jwts import Claims
+from shared.auth.jwts import Claims
 
 MAX_NAME_CHARS = 100
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._@+-]+")

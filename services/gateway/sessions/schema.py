@@ -8,7 +8,7 @@ from pydantic import Field
 
 from services.gateway.people.schema import AccountName
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Password = Annotated[str, Field(min_length=1, max_length=512)]
 ProviderName = Annotated[str, Field(min_length=1, max_length=63)]

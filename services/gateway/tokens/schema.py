@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from services.gateway.platform.schema import ListRequest, Name, Reference, Request, Resource
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class Role(StrEnum):

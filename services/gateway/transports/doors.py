@@ -15,8 +15,8 @@ from services.gateway.transports.rest.app import Rest, RestSettings
 from services.gateway.transports.rest.connections import ConnectionLimits, listen, most_connections
 from services.gateway.transports.rest.dashboard import load_dashboard
 from services.gateway.transports.tls import Tls, TlsFiles
-from shared.loops import repeat
-from shared.process import Process
+from shared.runtime.loops import repeat
+from shared.runtime.process import Process
 
 _CERTIFICATES_EVERY = timedelta(seconds=5)
 _CLOSE_S = 3.0

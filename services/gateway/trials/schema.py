@@ -17,7 +17,7 @@ from services.gateway.platform.schema import (
     Resource,
     is_none,
 )
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 
 class TrialState(StrEnum):

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.store import finite_cell
 from services.gateway.experiments.tables import experiment
 from services.gateway.trials.tables import run, trial
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 
 @dataclass(frozen=True, slots=True)

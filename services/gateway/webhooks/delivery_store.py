@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.webhooks.core import PREFIX, Attempt, Outcome
 from services.gateway.webhooks.tables import delivery, webhook
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
 """What of a delivery a list can go by."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from services.gateway.platform.schema import Labels, ListRequest, Name, Reference, Request, Resource
 from services.gateway.roles.schema import PlaceName
-from shared.expressions.fields import Listing
+from shared.filters.fields import Listing
 
 Url = Annotated[str, Field(min_length=8, max_length=2000)]
 EventName = Annotated[str, Field(min_length=1, max_length=64)]

@@ -16,11 +16,11 @@ from services.gateway.webhooks.bodies import render_body
 from services.gateway.webhooks.core import Attempt, Outcome, Patience, choose_lanes, outcome_of
 from services.gateway.webhooks.posting import Poster
 from services.gateway.webhooks.signing import sign
-from shared.cancelling import see_ended
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Broken, MusterError
-from shared.loops import repeat
+from shared.runtime.cancelling import see_ended
+from shared.runtime.loops import repeat
 from shared.telemetry import metrics
 
 EVERY = timedelta(seconds=30)

@@ -14,8 +14,8 @@ from services.gateway.models.tables import model
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.webhooks.core import Happening, Intent, Listener, Scene, plan_intents
 from services.gateway.webhooks.tables import delivery, webhook
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 AMBIGUOUS_SHOWN = 5
 _COUNTED = ("waiting", "dead")

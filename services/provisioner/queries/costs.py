@@ -8,7 +8,7 @@ from services.provisioner.pools.specs import Pools
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.messages.instances import Cost, Costs, GetCosts, GetPrices, Price, Prices
 from shared.messages.plans import GetProvided, ProvidedPool, ProvidedPools
 

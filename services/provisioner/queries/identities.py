@@ -10,7 +10,7 @@ from services.provisioner.core.instances.instance import STARTING, Instance
 from services.provisioner.drivers.base import Driver
 from shared.bus import Ask, Bus
 from shared.bus.responder import Answer, Question
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Rejected, Transient
 from shared.ids import SITE
 from shared.messages.machine_pools import IdentifyMachine

@@ -15,7 +15,7 @@ from services.provisioner.store import Provider
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import SITE, PoolName
 from shared.messages.machine_pools import (

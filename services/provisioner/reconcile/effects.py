@@ -18,14 +18,15 @@ from services.provisioner.drivers.base import Driver, Machine
 from services.provisioner.metrics import provider_call
 from services.provisioner.pools.specs import Pools
 from services.provisioner.reconcile.outcomes import Outcomes
-from shared import faults, telemetry
+from shared import telemetry
 from shared.bus import Bus, Units
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.leases import Lease
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, WorkerId
-from shared.leases import Lease
 from shared.messages.workers import IssueJoin
+from shared.runtime import faults
 
 BEFORE_LAUNCH = faults.register("provisioner.before_launch")
 AFTER_LAUNCH = faults.register("provisioner.after_launch")

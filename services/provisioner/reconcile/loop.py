@@ -29,12 +29,12 @@ from services.provisioner.reconcile.effects import Effects, Means
 from services.provisioner.reconcile.sweep import Sweep
 from services.provisioner.reconcile.view import Pool, View, could_spare, load_of, unseen
 from services.provisioner.store import Provider
-from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, PoolName, WorkerId, new_id
 from shared.messages.pools import GetCluster
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.outages import Outages
 
 BEFORE_INTENT = faults.register("provisioner.before_intent")
 AFTER_INTENT = faults.register("provisioner.after_intent")

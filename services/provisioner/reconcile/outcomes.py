@@ -13,8 +13,8 @@ from services.provisioner.core.instances.refusals import Refusal, is_cleared
 from services.provisioner.events import changed
 from services.provisioner.metrics import MACHINES_LAUNCHED
 from shared.bus import Unit, Units
+from shared.database.leases import Lease
 from shared.ids import SITE
-from shared.leases import Lease
 
 Outcome = Callable[[Instance, datetime], Instance]
 

@@ -23,13 +23,13 @@ from services.registry.storage.room import refuse_contents
 from services.registry.storage.store import files as manifests, objects, tenants as storage, workspaces
 from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of
-from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected, Transient
 from shared.ids import RunId, TenantId
 from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Committed, CommittedMany
 from shared.messages.runs import AllocationFacts
+from shared.runtime import faults
 
 AFTER_VERIFY = faults.register("registry.after_verify")
 ATTEMPTS = 3

@@ -16,7 +16,7 @@ from services.registry.storage.store.files import File
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
-from shared.expressions.fields import Listing, Position, Wanted
+from shared.filters.fields import Listing, Position, Wanted
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import (
     CheckpointFields,

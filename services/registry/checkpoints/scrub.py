@@ -14,10 +14,10 @@ from services.registry.checkpoints.damage import condemn
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.objects import Unread
-from shared import faults
 from shared.bus import Units
 from shared.clock import Clock
 from shared.ids import TenantId
+from shared.runtime import faults
 
 BEFORE_VERDICT = faults.register("registry.before_verdict")
 CLAIM_FOR = timedelta(minutes=15)

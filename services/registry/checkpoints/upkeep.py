@@ -18,11 +18,11 @@ from services.registry.code import store as artifacts
 from services.registry.core.checkpoint import Trigger
 from services.registry.storage.links import INCOMING, kept_prefix, upload_prefix
 from services.registry.storage.store import litter, objects, tenants as storage, workspaces
-from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.ids import TenantId
 from shared.objects import ObjectStore
+from shared.runtime import faults
 
 BEFORE_DELETE = faults.register("registry.before_delete")
 BEFORE_DELETED = faults.register("registry.before_deleted")

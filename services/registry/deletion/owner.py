@@ -1,4 +1,4 @@
-"""The registry's part in deletions: it alone may refuse one, for what is registered or in use. Neighbours: `shared.deleting`, `upkeep`."""
+"""The registry's part in deletions: it alone may refuse one, for what is registered or in use. Neighbours: `shared.bus.deletion`, `upkeep`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from services.registry.models.events import model_event, version_event
 from services.registry.storage.links import INCOMING, kept_prefix
 from services.registry.storage.store import litter
 from shared.bus import Unit, Units
-from shared.deleting import Doomed, Rows
+from shared.bus.deletion import Doomed, Rows
 from shared.errors import Broken, Conflict, Transient
 from shared.ids import TenantId
 from shared.objects import ObjectStore

@@ -32,7 +32,7 @@ from services.registry.store.tables import (
     validations,
     versions,
 )
-from shared.deleting import Rows, outbox_of, rows_of
+from shared.bus.deletion import Rows, outbox_of, rows_of
 
 AT_ONCE = 500
 
@@ -163,7 +163,7 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[Rows]:
 
 
 def tenant_rows(tenant: UUID) -> Sequence[Rows]:
-    """What lies in partitioned tables; `shared.deleting` knows all others."""
+    """What lies in partitioned tables; `shared.bus.deletion` knows all others."""
     return (
         rows_of(marks, marks.c.tenant == tenant),
         _series_of(series.c.tenant == tenant),

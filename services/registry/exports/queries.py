@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from services.registry.exports.core.parts import SUFFIXES, Format, Part
 from services.registry.storage.links import Links
 from services.registry.turns import SharedTurns
-from shared import faults
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -25,6 +24,7 @@ from shared.messages.exports import Export, Exported
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore
 from shared.objects.port import read_all
+from shared.runtime import faults
 
 EXPORTS = "exports/"
 KEPT_FOR = timedelta(hours=24)

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.summary import Summary
 from services.registry.store.tables import marks
-from shared.driver import Driver
+from shared.database.driver import Driver
+from shared.database.partitions import partition_name
 from shared.messages.runs import AllocationFacts
-from shared.partitions import partition_name
 
 COPY_FROM_ROWS = 96
 """Fewer chunks go by INSERT, which needs no extra round trip; more by COPY, which costs less per row. Measured."""

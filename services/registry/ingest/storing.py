@@ -24,15 +24,16 @@ from services.registry.runs.facts import Facts
 from services.registry.series.core.names import choose_new_series
 from services.registry.series.core.summary import summarise
 from services.registry.store.values import encode_values
-from shared import faults, telemetry
+from shared import telemetry
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
-from shared.cache import Cache
-from shared.driver import Driver
+from shared.database.driver import Driver
 from shared.errors import Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, ValidationStored
 from shared.messages.runs import RUN_DELETED, AllocationFacts
+from shared.runtime import faults
+from shared.runtime.cache import Cache
 
 BEFORE_REPLY = faults.register("registry.before_reply")
 MAX_RUNS = 5_000

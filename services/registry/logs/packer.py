@@ -16,12 +16,12 @@ from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.chunks import StoredChunk
 from services.registry.logs.store.objects import Attempt, Due
 from services.registry.storage.links import log_key
-from shared import faults
 from shared.bus import Units
 from shared.clock import Clock
 from shared.errors import MusterError
 from shared.ids import TenantId, new_id
 from shared.objects import ObjectStore
+from shared.runtime import faults
 
 BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")

@@ -16,7 +16,6 @@ from services.registry.runs.facts import Facts
 from services.registry.storage.links import Links, incoming_key, media_key
 from services.registry.storage.room import refuse_bytes
 from services.registry.storage.store import tenants as storage, workspaces
-from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
@@ -25,6 +24,7 @@ from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget
 from shared.messages.runs import AllocationFacts
 from shared.objects import Digest, ObjectStore, read_all
 from shared.objects.binding import Binding
+from shared.runtime import faults
 
 AT_ONCE = 4
 """So many packs are in memory at a time, each of 24 MiB at most."""

@@ -26,9 +26,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.retention.store import METRIC_DAYS, with_rules
 from services.registry.store.report_tables import media, media_packs
 from services.registry.store.tables import experiments, runs, trials
+from shared.database.statements import among
 from shared.messages.media import MediaItem
 from shared.messages.runs import AllocationFacts
-from shared.statements import among
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Protocol
 
 from shared.bus import Bus
-from shared.cache import Cache
 from shared.clock import Clock
 from shared.errors import NotFound, Rejected, Transient
 from shared.ids import SITE, RunId, WorkerId
 from shared.messages.runs import AllocationFacts, GetAllocation
+from shared.runtime.cache import Cache
 
 MAX_RUNS = 20_000
 ASK_AGAIN_S = 1.0

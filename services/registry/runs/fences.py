@@ -5,7 +5,7 @@ from uuid import UUID
 from services.registry.runs.store import trials
 from services.registry.runs.store.trials import StoredRun
 from shared.bus import Unit
-from shared.deleting import is_gone
+from shared.bus.deletion import is_gone
 from shared.errors import Broken, Rejected
 from shared.messages.runs import RUN_DELETED, AllocationFacts
 

@@ -31,7 +31,7 @@ from services.registry.trial_table.store.rows import Wanted
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
-from shared.expressions.tree import columns_of
+from shared.filters.tree import columns_of
 from shared.messages.exports import ExportTable
 from shared.messages.tables import (
     DeclaredColumns,

@@ -24,7 +24,7 @@ from services.scheduler.workers.pulse import Pulse
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import RunId
 from shared.messages.budgets import GetBudgets, SetBudget

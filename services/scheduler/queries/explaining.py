@@ -19,7 +19,7 @@ from services.scheduler.queries.foreseeing import foresee
 from services.scheduler.store.runs import has_trial, load_asking
 from shared.bus import Ask
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import RunId, TenantId, TrialId
 from shared.messages.queue import Explain, Explanation, GivenBack, Holder, WayOut
 

@@ -10,7 +10,7 @@ from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from services.scheduler.queries.sifting import arrange, read_sorted, shown_slots, sift
 from shared.errors import Rejected
-from shared.expressions.fields import Wanted
+from shared.filters.fields import Wanted
 from shared.ids import PoolName, TenantId, TrialId
 from shared.messages.queue import QUEUE, GetQueue, HeldSlots, QueueEntry, QueuePage
 

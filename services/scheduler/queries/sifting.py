@@ -13,9 +13,9 @@ from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from shared.errors import Rejected
-from shared.expressions.choosing import choose, meets
-from shared.expressions.fields import Field, Position, Wanted, position_of
-from shared.expressions.tree import Filter
+from shared.filters.choosing import choose, meets
+from shared.filters.fields import Field, Position, Wanted, position_of
+from shared.filters.tree import Filter
 
 LOOKED_AT = 5_000
 """So many requests are looked at for one page: the leader grants nothing meanwhile."""

@@ -14,7 +14,7 @@ from services.scheduler.cycle import Cycle
 from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of, take_untold
 from shared.bus import Ask, Units
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import derived_id
 from shared.messages.budgets import (
     Budget,

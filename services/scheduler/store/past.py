@@ -20,8 +20,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.pool import Path
 from services.scheduler.store.tables import holding
+from shared.database.statements import ctid, listed
 from shared.ids import ExperimentId, PoolName, TenantId
-from shared.statements import ctid, listed
 
 _HALF_LIVES = 10
 """What was used longer ago counts less than a thousandth."""

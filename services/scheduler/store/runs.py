@@ -8,9 +8,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.state.records.asked import Asked
 from services.scheduler.store.rows import asked_of
 from services.scheduler.store.tables import run, trial, wanted
+from shared.database.tables import tables_of
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts
-from shared.tables import tables_of
 
 _later = run.alias("later")
 _ALLOCATION = select(

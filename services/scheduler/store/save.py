@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
 from services.scheduler.store.tables import holding, run, token_block, trial, worker
-from shared.driver import Driver
+from shared.database.driver import Driver
 from shared.errors import Conflict
 
 BLOCK = 1_000_000

@@ -13,9 +13,9 @@ from services.scheduler.core.state.indexes.queue import Part
 from services.scheduler.core.state.records.trial import Trial, Wish
 from services.scheduler.store.rows import Row, trial_of, wish_of
 from services.scheduler.store.tables import part, run, trial, wanted
+from shared.database.statements import among, as_json, records, rows_given
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.messages.specs import TrialSpec, Wanted
-from shared.statements import among, as_json, records, rows_given
 
 _PART = (part.c.experiment, part.c.priority, part.c.weight, part.c.max_slots, part.c.pool, part.c.max_trials)
 _VERSION = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger).label("version")

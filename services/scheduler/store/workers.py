@@ -8,9 +8,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.tables import join_token, pool, worker
+from shared.database.statements import among
 from shared.ids import PoolName, WorkerId
 from shared.messages.instances import ProviderChanged
-from shared.statements import among
 
 _KEPT = timedelta(days=1)
 """Join tokens that ran out are dropped after so long."""

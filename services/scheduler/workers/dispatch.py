@@ -10,12 +10,12 @@ from services.scheduler.core.state.desired import Desired, agrees, desired_of
 from services.scheduler.core.state.observed import Observed
 from services.scheduler.cycle import Term
 from services.scheduler.events import member_of
-from shared import faults
 from shared.bus import Bus
 from shared.clock import Clock
 from shared.errors import MusterError
 from shared.ids import WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedSet
+from shared.runtime import faults
 
 BEFORE_DESIRED = faults.register("scheduler.before_desired")
 FIRST_RETRY_S = 0.1

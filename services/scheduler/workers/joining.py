@@ -21,9 +21,10 @@ from services.scheduler.store.workers import (
     save_join_token,
     spend_join_token,
 )
+from shared.auth.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
 from shared.bus import Ask, Units
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import SITE, WorkerId
 from shared.messages.workers import (
@@ -36,7 +37,6 @@ from shared.messages.workers import (
     WorkerKey,
     WorkerRefused,
 )
-from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
 from shared.version import check_fits, platform_version
 
 LIFE = timedelta(hours=24)

@@ -19,7 +19,6 @@ from services.searcher.runner.searches import Loaded, Searches
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked
 from services.searcher.store.front import load_bests
-from shared import faults
 from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
 from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
@@ -27,6 +26,7 @@ from shared.messages.base import Event, Hint
 from shared.messages.experiments import Verdict
 from shared.messages.pools import PoolCapacity
 from shared.messages.reports import ValidationStored
+from shared.runtime import faults
 
 BEFORE_VERDICT = faults.register("searcher.before_verdict")
 _log = structlog.get_logger()

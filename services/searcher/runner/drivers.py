@@ -18,7 +18,7 @@ from services.searcher.store.entities import Locked
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import ExperimentId
 from shared.messages.searches import (

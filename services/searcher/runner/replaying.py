@@ -15,7 +15,7 @@ from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot
 from shared.bus import Ask
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Broken, NotFound, Transient
 from shared.ids import ExperimentId, TenantId
 from shared.messages.journals import Replayed, ReplayExperiment

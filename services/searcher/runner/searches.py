@@ -13,8 +13,8 @@ from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot, save_snapshot
 from shared.bus import Unit
-from shared.cache import Cache
 from shared.ids import ExperimentId
+from shared.runtime.cache import Cache
 
 PAGE = 10_000
 """So many entries of a journal are in memory at a time."""

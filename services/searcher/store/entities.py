@@ -18,8 +18,8 @@ from services.searcher.core.journal.entries import Entry
 from services.searcher.core.reducers.changes import Decision
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
+from shared.database.statements import as_json, records
 from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId
-from shared.statements import as_json, records
 
 _EXPERIMENT = [column for column in experiment.c if column.name != "config"]
 _TRIAL = list(trial.c)

@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, Insert, insert
 
-from shared.statements import records
+from shared.database.statements import records
 
 SCHEMA = "searcher"
 METADATA = MetaData(schema=SCHEMA)

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from shared.bus import Bus, Consumer, Delivery, Relay, Unit, Units
 from shared.clock import SystemClock
-from shared.db import Database, deletion_tables, delivery_tables
+from shared.database.engine import Database, deletion_tables, delivery_tables
 from shared.ids import ExperimentId
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
 from shared.settings import PostgresSettings

@@ -5,7 +5,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from shared.bus.outbox import Outbox
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase

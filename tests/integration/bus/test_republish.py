@@ -14,7 +14,7 @@ from shared.bus.envelope import news
 from shared.bus.outbox import Outbox
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT, ExperimentId, new_id
 from shared.messages.experiments import ExperimentChanged, OperationRefused
 from shared.settings import PostgresSettings

@@ -9,7 +9,7 @@ import httpx
 from sqlalchemy import text
 
 from services.gateway.platform.events.store import sweep_feeds
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import DEFAULT_TENANT, SITE, TenantId
 from shared.messages.deletions import (
     DeleteEntity,

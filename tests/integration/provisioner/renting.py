@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from services.provisioner import store
 from services.provisioner.pools.catalogue import CatalogueFile
 from services.provisioner.pools.definitions import resolve
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition, Spending
 from shared.settings import PostgresSettings

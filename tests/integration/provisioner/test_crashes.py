@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from services.provisioner.reconcile import effects, loop as reconcile
-from shared import faults
 from shared.bus import units
+from shared.runtime import faults
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.servers import Servers
 from tests.support.thorough import every

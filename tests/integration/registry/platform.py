@@ -16,7 +16,9 @@ from uuid import UUID
 import asyncpg
 
 from muster.errors import Transient
+from shared.auth.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from shared.bus import Bus, Envelope, Responder
+from shared.database.partitions import partition_name
 from shared.ids import (
     DEFAULT_TENANT,
     CheckpointId,
@@ -33,8 +35,6 @@ from shared.messages.experiments import (
 from shared.messages.files import FileEntry
 from shared.messages.reports import LogBatch, LogLine, Mark, Report, ReportBatch, Validation
 from shared.messages.runs import GetAllocation
-from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
-from shared.partitions import partition_name
 from tests.integration.registry.scheduling import CLOCK, Run, Scheduler
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm

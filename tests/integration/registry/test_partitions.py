@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 from pydantic import SecretStr
 
-from shared.partitions import Partitioned, Partitions, partition_name
+from shared.database.partitions import Partitioned, Partitions, partition_name
+from shared.database.upgrading import migrate
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 from tests.integration.servers import TestDatabase
 
 

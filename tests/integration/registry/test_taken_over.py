@@ -7,10 +7,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from services.registry.series.core.chunks import from_bytes
 from shared.clock import SystemClock
+from shared.database.partitions import partition_name
+from shared.database.upgrading import migrate
 from shared.ids import DEFAULT_TENANT, new_id
-from shared.partitions import partition_name
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 from tests.integration.servers import Servers
 
 CLOCK = SystemClock()
@@ -83,7 +83,7 @@ async def _store_rows(connection: asyncpg.Connection) -> int:
 
 def _upgrade_to_rows(connection: object) -> None:
     config = Config()
-    config.set_main_option("script_location", "shared/migrations")
+    config.set_main_option("script_location", "shared/database/migrations")
     config.set_main_option("version_locations", "services/registry/migrations/versions")
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.upgrading import migrate
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 from tests.integration.scheduler.platform import Platform, platform
 from tests.integration.servers import Servers, TestDatabase
 

@@ -14,6 +14,7 @@ import nats
 from nats.aio.msg import Msg
 
 from deploy.keys.permissions import ADMIN, inbox
+from shared.auth.nats_jwt import KeyKind, credentials_text, new_seed, public_key
 from shared.bus import Bus, Envelope
 from shared.errors import MusterError, Transient
 from shared.ids import (
@@ -30,7 +31,6 @@ from shared.messages.base import Command, Event, Query
 from shared.messages.experiments import TrialWanted
 from shared.messages.specs import Share, Slots, TrialSpec, Wanted
 from shared.messages.workers import Credentials, IssueJoin, Join
-from shared.nats_jwt import KeyKind, credentials_text, new_seed, public_key
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase
 from tests.support import warm

@@ -6,7 +6,7 @@ from sqlalchemy import text
 from services.scheduler.core.state.records.trial import RequestState
 from services.scheduler.store.rows import trial_row
 from services.scheduler.store.save import Rows, save_under
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Conflict
 from tests.unit.scheduler.world import World
 

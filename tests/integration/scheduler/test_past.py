@@ -12,7 +12,7 @@ from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.store.load import load_world
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.policies import save_pool
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import PoolName
 from tests.support.policies import plain
 

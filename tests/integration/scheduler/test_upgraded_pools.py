@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.store.policies import load_pools
 from services.scheduler.store.rules import rules_of
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.upgrading import migrate
 from shared.messages.pools import PoolRules
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 from tests.integration.servers import Servers
 from tests.support.policies import plain_rules
 
@@ -57,7 +57,7 @@ async def test_configured_pools_keep_their_rules_and_others_take_the_new_default
 
 def _upgrade_to_before(connection: Connection) -> None:
     config = Config()
-    config.set_main_option("script_location", "shared/migrations")
+    config.set_main_option("script_location", "shared/database/migrations")
     config.set_main_option("version_locations", "services/scheduler/migrations/versions")
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection

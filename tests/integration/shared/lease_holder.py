@@ -11,9 +11,9 @@ import sys
 from sqlalchemy import text
 
 from shared.clock import SystemClock
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.leases import Lease
 from shared.errors import Transient
-from shared.leases import Lease
 from shared.settings import PostgresSettings
 
 LIFE_S = 3.0

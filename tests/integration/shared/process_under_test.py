@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from shared.errors import Transient
-from shared.process import Process, run
+from shared.runtime.process import Process, run
 from shared.settings import ServiceSettings
 
 

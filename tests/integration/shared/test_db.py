@@ -11,8 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared import db
-from shared.db import Database
+from shared.database import engine as db
+from shared.database.engine import Database
 from shared.errors import Rejected, Transient
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase

@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from shared.clock import SystemClock
-from shared.db import Database
-from shared.leases import Lease, lease_table
+from shared.database.engine import Database
+from shared.database.leases import Lease, lease_table
 from shared.settings import PostgresSettings
 from tests.integration.bus.relaying import Statements
 from tests.integration.servers import Servers, TestDatabase

@@ -9,9 +9,9 @@ import pytest
 
 from deploy.postgres.urls import login_name
 from shared.clock import SystemClock
-from shared.db import Database
+from shared.database.engine import Database
+from shared.database.leases import Lease
 from shared.errors import Transient
-from shared.leases import Lease
 from shared.settings import PostgresSettings
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually

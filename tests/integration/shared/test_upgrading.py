@@ -13,8 +13,8 @@ import asyncpg
 import pytest
 
 from muster.errors import Rejected
+from shared.database.upgrading import migrate
 from shared.settings import PostgresSettings
-from shared.upgrading import migrate
 from tests.integration.servers import Servers, TestDatabase
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from shared import nats_jwt
+from shared.auth import nats_jwt
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import worker
-from shared import faults
 from shared.errors import Transient
 from shared.messages.specs import Member
+from shared.runtime import faults
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually

@@ -11,7 +11,7 @@ import pytest
 from deploy.keys import permissions
 from deploy.keys.files import init_keys, revoke_key, rotate_service
 from deploy.keys.permissions import SERVICES, Row
-from shared.nats_jwt import KeyKind, WorkerIssuer, decode, new_seed, public_key, worker_token
+from shared.auth.nats_jwt import KeyKind, WorkerIssuer, decode, new_seed, public_key, worker_token
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from services.gateway.platform.auth.authentication import Authenticator, Present
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.call import NOBODY, Caller
-from shared.db import Database
+from shared.database.engine import Database
 
 MAX_AGE_S = 2.0
 

@@ -49,9 +49,9 @@ from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListW
 from services.registry.checkpoints.queries import LISTING
 from services.registry.checkpoints.store.checkpoints import LISTED
 from shared.errors import Rejected
-from shared.expressions.choosing import cell_of, choose
-from shared.expressions.fields import Listing, Wanted, position_of
-from shared.expressions.sql import Cells, condition
+from shared.filters.choosing import cell_of, choose
+from shared.filters.fields import Listing, Wanted, position_of
+from shared.filters.sql import Cells, condition
 
 EXPERIMENTS = ListExperimentsRequest.listing
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

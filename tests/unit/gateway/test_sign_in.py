@@ -11,8 +11,8 @@ from services.gateway.platform.auth.sign_in import tickets
 from services.gateway.platform.auth.sign_in.file import load_sign_in
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.sessions.claims import fulfils, groups_of, names_for, verified_email
-from shared import jwts
-from shared.jwts import Expected, NotValid
+from shared.auth import jwts
+from shared.auth.jwts import Expected, NotValid
 from tests.support.issuer import SigningKey, bad_tokens, unsigned
 
 NOW = 1_900_000_000.0

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import ClientSession
 
 from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at
+from shared.auth.keysets import ASKED_AGAIN_S, KEPT_S
 from shared.errors import Rejected, Transient
-from shared.keysets import ASKED_AGAIN_S, KEPT_S
 from tests.support.issuer import SigningKey
 
 NOW = 1_900_000_000.0

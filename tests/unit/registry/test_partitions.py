@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from hypothesis import given, strategies as st
 
-from shared.partitions import Plan, partition_day, partition_name, plan_partitions
+from shared.database.partitions import Plan, partition_day, partition_name, plan_partitions
 
 TODAY = date(2026, 3, 1)
 

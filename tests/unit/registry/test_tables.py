@@ -21,7 +21,7 @@ from services.registry.trial_table.core.columns import (
 )
 from services.registry.trial_table.core.filters import Filter, read_column_name, read_filter, read_orders
 from services.registry.trial_table.store.filtering import Cells
-from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Order
+from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Order
 
 LOSS = Search("loss", smaller_is_better=True)
 ACCURACY = Search("accuracy", smaller_is_better=False)

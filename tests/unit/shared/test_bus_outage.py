@@ -9,8 +9,8 @@ import pytest
 from shared.bus.health import UNSENT_S, BusOutage
 from shared.bus.relay import Relay
 from shared.bus.units import OutboxRow
-from shared.health import Health
 from shared.ids import SITE, new_id
+from shared.runtime.health import Health
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from prometheus_client import REGISTRY
 
-from shared.cache import Cache
 from shared.clock import SystemClock
+from shared.runtime.cache import Cache
 
 
 class StoppedClock(SystemClock):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from shared.cancelling import leave_if_cancelled, run_together
+from shared.runtime.cancelling import leave_if_cancelled, run_together
 
 
 async def test_the_first_failure_ends_the_others_and_whoever_waited_goes_on() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared import faults
 from shared.errors import Broken
+from shared.runtime import faults
 
 
 @pytest.fixture(autouse=True)

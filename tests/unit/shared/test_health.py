@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.errors import Transient
-from shared.health import STALE_S, Health, Probe
 from shared.messages.health import CheckResult
+from shared.runtime.health import STALE_S, Health, Probe
 from shared.telemetry import metrics
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.loops import repeat
+from shared.runtime.loops import repeat
 from tests.support.virtual_time import in_virtual_time
 
 HOUR, SOON = timedelta(hours=1), timedelta(milliseconds=20)

@@ -5,8 +5,8 @@ import contextlib
 from datetime import timedelta
 
 from shared.errors import Broken, Transient
-from shared.loops import repeat
-from shared.outages import Outages
+from shared.runtime.loops import repeat
+from shared.runtime.outages import Outages
 from tests.support.telling import told_events
 
 

@@ -10,7 +10,7 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
 from shared.bus.pull import Pull
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 
 
 class Server:

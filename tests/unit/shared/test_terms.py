@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from shared.database.leases import run_term
 from shared.errors import Conflict
-from shared.leases import run_term
 
 
 async def test_every_job_finishes_what_it_has_in_hand_once_the_lease_has_ended() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from shared.bus import Delivery, Envelope, Units
 from shared.bus.units import OutboxRow
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, ExperimentId, derived_id
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted

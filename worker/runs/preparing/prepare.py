@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from muster import wire
 from muster.errors import Transient
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from worker.environments.environments import Wish
 from worker.ranks.launch.description import spec_of, write_trial_file
 from worker.runs.context import RunContext

@@ -11,10 +11,10 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected, Transient
-from shared.cancelling import run_together
 from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
+from shared.runtime.cancelling import run_together
 from worker.connection.line import Line
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer

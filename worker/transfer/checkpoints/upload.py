@@ -12,8 +12,6 @@ import structlog
 from pydantic import BaseModel, JsonValue
 
 from muster.errors import MusterError, Rejected, Transient
-from shared import faults
-from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
 from shared.messages.checkpoints import (
     CommitCheckpoint,
@@ -25,6 +23,8 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.files import FileEntry, FileLink, PartLink
+from shared.runtime import faults
+from shared.runtime.cancelling import run_together
 from worker.transfer.checkpoints.restore import check_path
 from worker.transfer.http import FILES_AT_ONCE, hash_file
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from muster import wire
 from muster.errors import MusterError
-from shared import faults
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.outages import Outages
 from worker.metrics import Backlog, backlog_shown
 from worker.transfer.checkpoints.batching import BatchingRegistry
 from worker.transfer.checkpoints.upload import (

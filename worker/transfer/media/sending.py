@@ -11,12 +11,12 @@ from pydantic import BaseModel, ValidationError
 
 from muster import wire
 from muster.errors import MusterError, Rejected, Transient
-from shared import faults
 from shared.clock import Clock
 from shared.ids import RunId, new_id
 from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
-from shared.outages import Outages
+from shared.runtime import faults
+from shared.runtime.outages import Outages
 from worker.store.store import write_whole
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
 

@@ -24,7 +24,7 @@ from services.gateway.platform.events.stream_timeouts import Patience
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
-from shared.expressions.fields import Position
+from shared.filters.fields import Position
 from shared.ids import TrialId
 from shared.messages import logs as messages
 from shared.messages.logs import GetLogs, StoredLine

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import delivery_tables, open_to_system, protect
+from shared.database.engine import delivery_tables, open_to_system, protect
 
 revision = "gateway_0001"
 down_revision = None

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import remember_entities
+from shared.database.engine import remember_entities
 
 revision = "gateway_0002"
 down_revision = "gateway_0001"

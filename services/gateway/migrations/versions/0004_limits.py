@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import protect
+from shared.database.engine import protect
 
 revision = "gateway_0004"
 down_revision = "gateway_0003"

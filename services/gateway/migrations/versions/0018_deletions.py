@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import deletion_tables, protect
+from shared.database.engine import deletion_tables, protect
 
 revision = "gateway_0018"
 down_revision = "gateway_0017"

@@ -25,10 +25,10 @@ from services.gateway.platform.limits.buckets import Bucket, Rate, take
 from services.gateway.platform.schema import Resource
 from shared.bus import Unit
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.errors import MusterError
 from shared.ids import TenantId, new_id
-from shared.loops import repeat
+from shared.runtime.loops import repeat
 
 SEAL_EVERY = timedelta(seconds=1)
 _LOOK_EVERY = timedelta(seconds=30)

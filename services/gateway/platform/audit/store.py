@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.audit import Anchor
 from services.gateway.platform.audit.tables import audit, audit_waiting
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.database.statements import rows_given
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 from shared.ids import TenantId
-from shared.statements import rows_given
 
 Sealed = tuple[int, str, bytes]
 RECORDS = Cells(

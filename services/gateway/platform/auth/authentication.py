@@ -18,11 +18,11 @@ from services.gateway.platform.auth.sign_in.providers import Providers
 from services.gateway.platform.auth.store import roles, sessions as sign_in, tokens
 from services.gateway.platform.auth.tokens import hash_token, is_session, is_token
 from services.gateway.platform.call import Caller
-from shared.cache import Cache
+from shared.auth.jwts import NotValid, is_jwt
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import TenantId, derived_id
-from shared.jwts import NotValid, is_jwt
+from shared.runtime.cache import Cache
 
 CACHED_S = 2.0
 """A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.commands.tables import ordered
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 ORDERED = Cells(ordered, {})
 """By what operations are ordered. How far one is nobody has written down, so they are filtered where they are shown."""

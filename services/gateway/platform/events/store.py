@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.events.tables import counter, event
-from shared.statements import rows_given
+from shared.database.statements import rows_given
 
 _GIVEN = [
     *(event.c.kind, event.c.change, event.c.entity, event.c.experiment, event.c.version),

@@ -6,10 +6,10 @@ from functools import partial
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.call import Caller
-from shared.cache import Cache
 from shared.clock import Clock
-from shared.db import Database
+from shared.database.engine import Database
 from shared.ids import TenantId
+from shared.runtime.cache import Cache
 
 CACHED_S = 2.0
 """A rate that was set counts everywhere after this long."""

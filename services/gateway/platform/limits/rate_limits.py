@@ -16,7 +16,7 @@ from services.gateway.platform.limits.buckets import Bucket, Rate, RateClass, Ra
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from shared.clock import Clock
 from shared.ids import TenantId
-from shared.outages import Outages
+from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
 _LOCAL_SHARE = 0.5

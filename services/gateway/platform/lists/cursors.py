@@ -7,7 +7,7 @@ import hmac
 import json
 
 from muster.errors import Rejected
-from shared.expressions.fields import Position
+from shared.filters.fields import Position
 
 _MAC_BYTES = 12
 

@@ -8,8 +8,8 @@ import orjson
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from services.gateway.platform.schema import ListRequest, Request, Resource
-from shared.expressions.choosing import cell_of, choose
-from shared.expressions.fields import Position, Wanted, position_of
+from shared.filters.choosing import cell_of, choose
+from shared.filters.fields import Position, Wanted, position_of
 
 Res = TypeVar("Res", bound=Resource)
 _NOT_A_FILTER = {"cursor", "limit", "after"}

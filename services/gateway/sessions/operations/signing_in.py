@@ -31,9 +31,9 @@ from services.gateway.sessions.schema import (
     SignInWays,
     TokenSignInRequest,
 )
+from shared.auth.jwts import Claims, NotValid
 from shared.bus import Unit
 from shared.ids import SITE, TenantId, new_id
-from shared.jwts import Claims, NotValid
 
 PASSWORD, TOKEN = "password", "token"
 _NOWHERE = TenantId(UUID(int=1))

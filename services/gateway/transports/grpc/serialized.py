@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from services.gateway.experiments.schema import ExperimentDetail
 from services.gateway.platform.schema import Resource
-from shared.cache import Cache
+from shared.runtime.cache import Cache
 
 F = TypeVar("F")
 _MAX_FORMS = 4096

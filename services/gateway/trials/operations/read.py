@@ -24,8 +24,8 @@ from services.gateway.trials.schema import (
     TrialRequest,
     TrialState,
 )
-from shared.expressions.fields import Wanted
-from shared.expressions.tree import Order
+from shared.filters.fields import Wanted
+from shared.filters.tree import Order
 from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages
 from shared.messages.experiments import GetFront

@@ -15,11 +15,11 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from services.provisioner.drivers.rest import Request, exchange
-from shared import jwts
+from shared.auth import jwts
+from shared.auth.jwts import Expected, NotValid
+from shared.auth.keysets import KeySet
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
-from shared.jwts import Expected, NotValid
-from shared.keysets import KeySet
 
 ISSUER = "https://accounts.google.com"
 

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-from shared.db import delivery_tables, open_to_system
-from shared.leases import lease_table
+from shared.database.engine import delivery_tables, open_to_system
+from shared.database.leases import lease_table
 
 revision = "0001"
 down_revision = None

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import deletion_tables
+from shared.database.engine import deletion_tables
 
 revision = "0009"
 down_revision = "0008"

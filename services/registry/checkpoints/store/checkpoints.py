@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import CHECKPOINT, OPEN, PUBLIC, Candidate, State, Trigger
 from services.registry.store.tables import checkpoint_files, checkpoints
-from shared.expressions.fields import Position, Wanted
-from shared.expressions.sql import Cells, load_part, position_at
-from shared.statements import rows_given
+from shared.database.statements import rows_given
+from shared.filters.fields import Position, Wanted
+from shared.filters.sql import Cells, load_part, position_at
 
 LISTED = Cells(
     checkpoints,

@@ -20,7 +20,7 @@ from services.registry.store.tables import (
     validations,
     versions,
 )
-from shared.statements import among
+from shared.database.statements import among
 
 
 @dataclass(frozen=True, slots=True)

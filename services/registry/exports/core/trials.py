@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from services.registry.core.metadata import encode_json
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
-from shared.expressions.tree import Kind
+from shared.filters.tree import Kind
 
 TRIAL = "trial"
 """The column that every export has, by which tables are joined: the trial's number."""

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.runs.core.datasets import dataset_id, parse_dataset
 from services.registry.store.tables import checkpoints, consumers, experiments, models, trials, versions
+from shared.database.statements import among
 from shared.messages.lineage import Dataset, EdgeKind, Node, NodeKind
-from shared.statements import among
 
 Pairs = list[tuple[str, str]]
 """Ids: of what was asked about, and of its neighbour."""

@@ -17,7 +17,7 @@ from services.registry.logs.core.lines import Line, Row
 from services.registry.retention.store import LOG_DAYS, with_rules
 from services.registry.store.report_tables import log_chunks, log_heads
 from services.registry.store.tables import experiments, trials
-from shared.driver import Driver
+from shared.database.driver import Driver
 
 CHUNK_LINES = 10_000
 """No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""

@@ -40,7 +40,7 @@ from services.registry.logs.core.matching import Matcher, Wanted
 from services.registry.retention.store import LOG_DAYS, with_rules
 from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
 from services.registry.store.tables import experiments, trials
-from shared.statements import among, rows_given
+from shared.database.statements import among, rows_given
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import delivery_tables, protect
+from shared.database.engine import delivery_tables, protect
 
 revision = "0001"
 down_revision = None

@@ -5,7 +5,7 @@ from datetime import date
 from alembic import op
 from sqlalchemy import text
 
-from shared.db import protect
+from shared.database.engine import protect
 
 revision = "0006"
 down_revision = "0005"

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import protect
+from shared.database.engine import protect
 
 revision = "0015"
 down_revision = "0014"

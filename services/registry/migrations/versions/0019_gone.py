@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import deletion_tables, open_to_system
+from shared.database.engine import deletion_tables, open_to_system
 
 revision = "0019"
 down_revision = "0018"

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import open_to_system
+from shared.database.engine import open_to_system
 
 revision = "0024"
 down_revision = "0023"

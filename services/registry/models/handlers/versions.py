@@ -20,7 +20,7 @@ from services.registry.models.handlers.answering import check, check_metadata, c
 from services.registry.models.store import Model, Version
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
-from shared.deleting import is_gone
+from shared.bus.deletion import is_gone
 from shared.errors import Broken, Conflict, NotFound
 from shared.messages.base import Command
 from shared.messages.models import (

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import OPEN
 from services.registry.store.tables import checkpoints, runs
+from shared.database.statements import among
 from shared.messages.phases import Phase, RunPhases
-from shared.statements import among
 
 MOST = 300
 """A run that has so many tells no more."""

@@ -32,9 +32,9 @@ from services.registry.runs.core.fencing import Ending, Fence
 from services.registry.series.core.supersede import Attempt
 from services.registry.series.store.series import supersede_summaries
 from services.registry.store.tables import experiments, marks, runs, trials, validations
+from shared.database.statements import among, rows_given
 from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
-from shared.statements import among, rows_given
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
 """The columns of an experiment's policy of collection."""

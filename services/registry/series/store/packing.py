@@ -24,7 +24,7 @@ from services.registry.retention.store import DETAIL_DAYS, METRIC_DAYS, with_rul
 from services.registry.series.core.chunks import MOST_POINTS
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import experiments, runs, series
-from shared.statements import rows_given
+from shared.database.statements import rows_given
 
 POINTS_AT_ONCE = 500_000
 """Of one transaction: half a second of work, and some twenty megabytes in memory."""

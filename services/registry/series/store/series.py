@@ -22,8 +22,8 @@ from services.registry.series.core.summary import Points, Summary, cut, merge, s
 from services.registry.series.core.supersede import choose_newest, is_repeated
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import marks, runs, series
-from shared.driver import Driver, Row
-from shared.statements import among, rows_given
+from shared.database.driver import Driver, Row
+from shared.database.statements import among, rows_given
 
 Metric = tuple[str, str]
 """Group and name."""

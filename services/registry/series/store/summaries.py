@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.series.core.summary import Summary, merge, summarise_sorted
 from services.registry.series.store.series import Metric, Which, load_curves
 from services.registry.store.tables import runs, series
-from shared.statements import among, rows_given
+from shared.database.statements import among, rows_given
 
 TRIALS_AT_ONCE = 50
 """So many trials' points are in memory where runs repeated steps."""

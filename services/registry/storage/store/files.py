@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.store.tables import checkpoint_files, checkpoints
+from shared.database.statements import rows_given
 from shared.errors import Rejected
-from shared.statements import rows_given
 
 
 @dataclass(frozen=True, slots=True)

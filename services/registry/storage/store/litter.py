@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.store.storage_tables import litter
-from shared.statements import among
+from shared.database.statements import among
 
 AT_ONCE = 1000
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.checkpoint import State
 from services.registry.storage.store.files import File
 from services.registry.store.tables import checkpoint_files, checkpoints, objects
-from shared.statements import among
+from shared.database.statements import among
 
 Content = tuple[str, int]
 """SHA-256 in hex and size in bytes."""

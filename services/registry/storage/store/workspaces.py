@@ -17,7 +17,7 @@ from services.registry.storage.store.objects import Content
 from services.registry.storage.store.tenants import Stored
 from services.registry.store.storage_tables import workspace_objects, workspace_storage
 from services.registry.store.tables import checkpoint_files, checkpoints, experiments, objects
-from shared.statements import among
+from shared.database.statements import among
 
 MOST_SHOWN = 1_000
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from muster.errors import Rejected
-from shared.expressions.tree import Kind
+from shared.filters.tree import Kind
 
 HYPERPARAMETERS = ("hparams", "hyperparameters")
 METRICS = "metrics"

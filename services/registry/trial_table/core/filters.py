@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from services.registry.trial_table.core.columns import Column, Metric, Search, Stat, read_column
-from shared.expressions import reader, tree
+from shared.filters import reader, tree
 
 Filter: TypeAlias = tree.Filter[Column]
 Order: TypeAlias = tree.Order[Column]

@@ -27,8 +27,8 @@ from services.registry.series.store.series import Metric as MetricKey
 from services.registry.store.tables import trials
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat
 from services.registry.trial_table.core.filters import Filter, Order
-from shared.expressions.sql import COMPARE
-from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Value
+from shared.filters.sql import COMPARE
+from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Value
 
 Cursor = Sequence[str | None]
 """The cells by which a row is ordered, as texts, its number last."""

@@ -33,8 +33,8 @@ from services.registry.store.tables import runs, series, trials
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Search, Stat
 from services.registry.trial_table.core.filters import Filter, Order
 from services.registry.trial_table.store.filtering import FACTS, Cells, Cursor, stat_of
-from shared.expressions.tree import columns_of
-from shared.statements import among, rows_given
+from shared.database.statements import among, rows_given
+from shared.filters.tree import columns_of
 
 
 @dataclass(frozen=True, slots=True)

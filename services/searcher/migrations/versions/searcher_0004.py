@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import open_to_system
+from shared.database.engine import open_to_system
 
 revision = "searcher_0004"
 down_revision = "searcher_0003"

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import protect
+from shared.database.engine import protect
 
 revision = "searcher_0011"
 down_revision = "searcher_0010"

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import deletion_tables
+from shared.database.engine import deletion_tables
 
 revision = "searcher_0014"
 down_revision = "searcher_0013"

@@ -1,4 +1,4 @@
-"""What providers of OpenID Connect say: their own description, their keys, and tokens for codes. Edge; what must hold of a token is `shared.jwts`."""
+"""What providers of OpenID Connect say: their own description, their keys, and tokens for codes. Edge; what must hold of a token is `shared.auth.jwts`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from muster.errors import Transient
 from services.gateway.platform.auth.sign_in.file import ProviderSection, check_address
 from services.gateway.platform.auth.sign_in.tickets import Secrets
 from services.gateway.platform.outbound.client import INSIDE, Outward
-from shared import jwts
+from shared.auth import jwts
+from shared.auth.jwts import Claims, Expected, NotValid
+from shared.auth.keysets import KeySet
 from shared.clock import Clock
-from shared.jwts import Claims, Expected, NotValid
-from shared.keysets import KeySet
 
 _MOST_BYTES = 512 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=5)

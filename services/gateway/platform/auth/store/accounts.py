@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.tables import account, membership, team
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 _GROUPS = func.array(
     select(team.c.name)

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.platform.auth.grants import Binding, Place
 from services.gateway.platform.auth.permissions import ROLES, parse_permissions
 from services.gateway.platform.auth.store.tables import account, binding, membership, role, team
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
 """What of a binding a list can go by."""

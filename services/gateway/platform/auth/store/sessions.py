@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.session_tables import identity, password, session
 from services.gateway.platform.auth.store.tables import account, tenant, token
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 
 _KEPT = timedelta(days=30)
 """Ended sessions stay so long to be looked at."""

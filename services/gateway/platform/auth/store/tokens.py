@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.tables import account, tenant, token
-from shared.expressions.fields import Wanted
-from shared.expressions.sql import Cells, Part, load_part
+from shared.filters.fields import Wanted
+from shared.filters.sql import Cells, Part, load_part
 from shared.ids import TenantId
 
 TOKENS = Cells(

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from shared.expressions.fields import Field, Wanted, read_position
-from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
+from shared.filters.fields import Field, Wanted, read_position
+from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
 
 T = TypeVar("T")
 Cells: TypeAlias = Callable[[Field], Anything]

@@ -16,10 +16,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.clock import Clock
-from shared.db import Database, open_to_system
+from shared.database.engine import Database, open_to_system
+from shared.database.tables import tables_of
 from shared.errors import Conflict, Transient
-from shared.outages import Outages
-from shared.tables import tables_of
+from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
 NOT_LEADER = "not_leader"

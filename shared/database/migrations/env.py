@@ -1,4 +1,4 @@
-"""Alembic's entry: runs one service's revisions on the connection that shared.upgrading holds the lock with."""
+"""Alembic's entry: runs one service's revisions on the connection that shared.database.upgrading holds the lock with."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Postgres: one engine with a connection pool per role (tenant under row-level security, system), and the vocabulary of migrations.
 
-Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.upgrading runs the migrations.
+Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.database.upgrading runs the migrations.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from shared.driver import Driver, driver_of
+from shared.database.driver import Driver, driver_of
 from shared.errors import Rejected, Transient
 from shared.ids import SITE, TenantId
 from shared.settings import PostgresSettings
@@ -275,7 +275,7 @@ def _is_retried(state: str | None) -> bool:
 
 
 def deletion_tables(op: Any, schema: str) -> None:
-    """In a migration: what is being deleted, and the ids of what was, which outlive their tenant (`shared.deleting`)."""
+    """In a migration: what is being deleted, and the ids of what was, which outlive their tenant (`shared.bus.deletion`)."""
     op.execute(f"CREATE TABLE {schema}.gone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())")
     op.execute(f"GRANT SELECT, INSERT ON {schema}.gone TO {schema}_tenant, {schema}_system")
     op.execute(

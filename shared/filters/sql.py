@@ -25,8 +25,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared.expressions.fields import Field, Position, Wanted, position_of, read_position
-from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
+from shared.filters.fields import Field, Position, Wanted, position_of, read_position
+from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
 
 _PREFIX = "ordered_"
 _MOST_INTEGER = 2**31 - 1

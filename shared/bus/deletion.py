@@ -34,16 +34,16 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.pg_catalog import pg_attribute, pg_class, pg_namespace
 from sqlalchemy.sql.selectable import TableClause
 
-from shared import faults
 from shared.bus import Delivery, Unit, Units
 from shared.bus.consumer import Handlers
+from shared.database.statements import among, ctid, listed, rows_given
+from shared.database.tables import tables_of
 from shared.errors import Conflict, Rejected
 from shared.ids import TenantId
-from shared.loops import repeat
 from shared.messages.deletions import BY_OWNER, DeleteEntity, EntityDeleted, Scope
 from shared.messages.experiments import OperationRefused
-from shared.statements import among, ctid, listed, rows_given
-from shared.tables import tables_of
+from shared.runtime import faults
+from shared.runtime.loops import repeat
 
 AFTER_BEGIN = faults.register("deleting.after_begin")
 AFTER_ROWS = faults.register("deleting.after_rows")

@@ -12,17 +12,8 @@ from pydantic import BaseModel
 
 from muster.errors import Rejected
 from shared.annotations import without_none
-from shared.expressions.reader import Names, read_filter, read_orders
-from shared.expressions.tree import (
-    All,
-    Any,
-    Comparison,
-    Filter,
-    Kind,
-    Not,
-    Order,
-    Value,
-)
+from shared.filters.reader import Names, read_filter, read_orders
+from shared.filters.tree import All, Any, Comparison, Filter, Kind, Not, Order, Value
 
 Position = list[str | int | float | None]
 """What of an item goes into a cursor."""

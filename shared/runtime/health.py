@@ -1,6 +1,6 @@
 """Health checks of one process: each probes a dependency on a timer, and readers get the last results at once.
 
-Neighbours: `shared.process` runs the checks, `shared.side_port` shows them at `/ready`, `shared.bus.health` has the probes of every
+Neighbours: `shared.runtime.process` runs the checks, `shared.runtime.side_port` shows them at `/ready`, `shared.bus.health` has the probes of every
 service. A probe never runs twice at the same time, so that a dependency that hangs costs one waiting task.
 """
 
@@ -11,10 +11,10 @@ from datetime import datetime
 
 import structlog
 
-from shared.cancelling import leave_if_cancelled
 from shared.clock import Clock
 from shared.errors import MusterError
 from shared.messages.health import CheckResult, HealthReport
+from shared.runtime.cancelling import leave_if_cancelled
 from shared.telemetry import metrics
 
 PERIOD_S = 5.0

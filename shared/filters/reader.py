@@ -10,8 +10,8 @@ from math import isinf
 from typing import Generic
 
 from shared.errors import Rejected
-from shared.expressions.tokens import Token, fault, split
-from shared.expressions.tree import (
+from shared.filters.tokens import Token, fault, split
+from shared.filters.tree import (
     Absent,
     All,
     Any,

@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 
-from shared import jwts
+from shared.auth import jwts
+from shared.auth.jwts import Claims, Expected, KeyDocument, NotValid
 from shared.clock import Clock
 from shared.errors import Transient
-from shared.jwts import Claims, Expected, KeyDocument, NotValid
 
 FRESH_S = 300.0
 """A key that its signer has withdrawn counts no longer than this."""

@@ -1,6 +1,6 @@
 """The tables that every service's schema has: its outbox and inbox, what is being deleted and what was, and its leases.
 
-Neighbours: `shared.db` and `shared.leases` create them in migrations.
+Neighbours: `shared.database.engine` and `shared.database.leases` create them in migrations.
 """
 
 from dataclasses import dataclass

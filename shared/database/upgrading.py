@@ -15,7 +15,7 @@ from sqlalchemy import column, func, select, table
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from shared.db import driver_url, translated
+from shared.database.engine import driver_url, translated
 from shared.errors import Rejected
 from shared.settings import PostgresSettings
 from shared.version import platform_version
@@ -59,7 +59,7 @@ async def migrate(settings: PostgresSettings, service: str, versions: Path | Non
     Raises:
         Rejected: the schema is newer than this release and no longer serves it (`schema_too_new`).
     """
-    folder = versions or _PLACE.parent / "services" / service / "migrations" / "versions"
+    folder = versions or _PLACE.parents[1] / "services" / service / "migrations" / "versions"
     known, key = read_known(folder), func.hashtextextended(f"muster:{service}", 0)
     engine = create_async_engine(driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:

@@ -1,6 +1,6 @@
 """asyncpg beneath SQLAlchemy, for hot paths: storing and reading points, saving a scheduler cycle, outbox and inbox. All else is SQLAlchemy Core.
 
-Neighbours: shared.db opens the transactions; services use this in their `store` only.
+Neighbours: shared.database.engine opens the transactions; services use this in their `store` only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 class Driver:
-    """asyncpg's connection inside a transaction that shared.db has opened."""
+    """asyncpg's connection inside a transaction that shared.database.engine has opened."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from shared.db import delivery_tables, protect
+from shared.database.engine import delivery_tables, protect
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

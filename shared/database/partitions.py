@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from shared.clock import Clock
-from shared.db import driver_url, translated
-from shared.loops import repeat
+from shared.database.engine import driver_url, translated
+from shared.runtime.loops import repeat
 from shared.settings import PostgresSettings
 
 AHEAD_DAYS = 3

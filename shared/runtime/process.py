@@ -20,14 +20,15 @@ from typing import NoReturn, TypeVar
 import structlog
 import uvloop
 
-from shared import logs, telemetry
-from shared.cancelling import see_ended
+from shared import telemetry
 from shared.clock import SystemClock
 from shared.errors import MusterError, Rejected, Transient
-from shared.health import Health, Probe
 from shared.messages.health import PROCESS, CheckResult, HealthReport
+from shared.runtime.cancelling import see_ended
+from shared.runtime.health import Health, Probe
+from shared.runtime.side_port import side_port
 from shared.settings import ServiceSettings, load
-from shared.side_port import side_port
+from shared.telemetry import logs
 
 Settings = TypeVar("Settings", bound=ServiceSettings)
 Value = TypeVar("Value")
@@ -115,7 +116,7 @@ class Process:
         self.start(name, lambda: main(stopping), stop)
 
     def check(self, name: str, probe: Probe) -> None:
-        """Make `/ready` depend on `probe`, which runs every few seconds from now on (`shared.health`)."""
+        """Make `/ready` depend on `probe`, which runs every few seconds from now on (`shared.runtime.health`)."""
         self.health.expect(name)
         self.start(f"check {name}", lambda: self.health.keep(name, probe))
 

@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import structlog
 
-from shared.cancelling import leave_if_cancelled
 from shared.errors import MusterError
-from shared.outages import Outages
+from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.outages import Outages
 
 AGAIN = timedelta(seconds=5)
 _BEAT_S = 1.0
