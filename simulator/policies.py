@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName
 from simulator.demand.bookings import Booking
 from simulator.files.schema import Cluster, Policy

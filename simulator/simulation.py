@@ -6,12 +6,20 @@ from functools import partial
 from random import Random
 
 from services.provisioner.core.planning.loads import Load
-from services.scheduler.core.carried import Carried, carried_by_all
-from services.scheduler.core.decisions import Demand
-from services.scheduler.core.facts import Closed, Ended, Fact, Granted, WorkerDown, WorkerEmptied, WorkerUp
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.run import Run
-from services.scheduler.core.worker import Worker
+from services.scheduler.core.planning.decisions import Demand
+from services.scheduler.core.state.carried import Carried, carried_by_all
+from services.scheduler.core.state.facts import (
+    Closed,
+    Ended,
+    Fact,
+    Granted,
+    WorkerDown,
+    WorkerEmptied,
+    WorkerUp,
+)
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.worker import Worker
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.leader import Tempo

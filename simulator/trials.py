@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.scheduler.core.placement.labels import Where
+from services.scheduler.core.state.records.labels import Where
 from shared.messages.specs import Thousandths
 
 Spread = tuple[int, ...]

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler import metrics
-from services.scheduler.announce import Announcer, demanded
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Reason
-from services.scheduler.core.elastic.saving import keep
-from services.scheduler.core.plan import Demand, Plan
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.plan import Demand, Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.saving import keep
+from services.scheduler.core.state.records.trial import Trial
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
+from services.scheduler.events import Announcer, demanded
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
 from shared.bus import Unit, Units
@@ -120,7 +120,7 @@ class Cycle:
         # 3. Keep what it said: who waits for what, what more could be used.
         self._remember(turn.plan)
         # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
-        changes, demands = turn.changes, self._due_demands()
+        changes, demands = turn.unsaved, self._due_demands()
         if _is_worth_saving(changes) or demands:
             self.term.saved.clear()
             await self._save_and_tell(changes, demands)
@@ -145,8 +145,8 @@ class Cycle:
             run
             for run in cluster.runs.values()
             if run.ended_at
-            and run.is_settled
-            and run.released >= run.workers
+            and run.progress.is_settled
+            and run.is_over
             and (now - run.ended_at).total_seconds() > KEEP_S
         ]
         cluster.forget(runs=[run.id for run in ended])
@@ -182,7 +182,7 @@ class Cycle:
                 due[pool] = demand
         return due
 
-    async def _save_and_tell(self, changes: Changes, demands: dict[PoolName, Demand]) -> None:
+    async def _save_and_tell(self, changes: Unsaved, demands: dict[PoolName, Demand]) -> None:
         faults.point(BEFORE_SAVE)
         async with self._units.system() as unit:
             traces = self._announcer.emit(unit, changes.facts)
@@ -200,13 +200,13 @@ class Cycle:
         now = self.clock.monotonic()
         self.term.told |= {pool: (demand, now) for pool, demand in demands.items()}
 
-    async def _save(self, unit: Unit, changes: Changes) -> None:
+    async def _save(self, unit: Unit, changes: Unsaved) -> None:
         cluster = self.cluster
         trials = {**changes.trials, **changes.lazy_trials}
         runs = {**changes.runs, **changes.lazy_runs}
         # Announcing a worker raises its version, so these are gathered last.
-        workers = {**changes.workers, **cluster.changes.workers}
-        cluster.changes.workers.clear()
+        workers = {**changes.workers, **cluster.unsaved.workers}
+        cluster.unsaved.workers.clear()
         written = save.Rows(
             trials=[self._trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
             runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
@@ -225,7 +225,7 @@ class Cycle:
         return token
 
 
-def _is_worth_saving(changes: Changes) -> bool:
+def _is_worth_saving(changes: Unsaved) -> bool:
     return bool(changes.facts or changes.trials or changes.runs or changes.workers or changes.holdings)
 
 

@@ -6,10 +6,11 @@ The cycle alone decides: what a handler stores is read again by the next leader,
 from dataclasses import dataclass
 from typing import Any
 
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.rulings.booking import Booking
 from services.scheduler.rulings.editing import Editing, tell_first
@@ -137,7 +138,9 @@ class Handlers:
     def _drainer(self, wish: DrainWorker) -> Any:
         async def take_up() -> None:
             def drain(cycle: Cycle) -> None:
-                draining.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
+                cycle.cluster.apply(
+                    draining.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
+                )
 
             self.cycle.push(drain)
 
@@ -154,7 +157,11 @@ class Handlers:
 
     def _disabler(self, wish: DisableSlot) -> Any:
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: draining.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo))
+            self.cycle.push(
+                lambda cycle: cycle.cluster.apply(
+                    draining.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo)
+                )
+            )
 
         return take_up
 
@@ -188,7 +195,7 @@ def take_up_wishes(cycle: Cycle, stored: list[StoredWish]) -> None:
         if before is None or before.wish.version < one.wish.version:
             cycle.term.carried[one.wish.trial] = one
         cycle.term.last_place += 1
-        wishes.on_wish(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+        cycle.cluster.apply(wishes.on_wish(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now()))
 
 
 def _take_up(
@@ -205,12 +212,12 @@ def _take_up(
 
 def _settle(cycle: Cycle, runs: list[RunId]) -> None:
     for run in runs:
-        wishes.on_settled(cycle.cluster, run, cycle.clock.now())
+        cycle.cluster.apply(wishes.on_settled(cycle.cluster, run, cycle.clock.now()))
 
 
 def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
     for worker in workers:
-        heard.on_removed(cycle.cluster, worker, cycle.clock.now())
+        cycle.cluster.apply(on_removed(cycle.cluster, worker, cycle.clock.now()))
 
 
 def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredWish:

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.worker import Drain
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.records.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
 from services.scheduler.rulings import late_edits
@@ -98,8 +99,10 @@ def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
     for run_id, count in settled.items():
         run = cycle.cluster.runs.get(run_id)
-        if run is not None and count > run.settled:
-            wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.settled)
+        if run is not None and count > run.progress.settled:
+            cycle.cluster.apply(
+                wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.progress.settled)
+            )
 
 
 def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
@@ -109,13 +112,13 @@ def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
     if worker is None:
         return
     if kept.is_removed:
-        heard.on_removed(cluster, worker.id, cycle.clock.now())
+        cluster.apply(on_removed(cluster, worker.id, cycle.clock.now()))
     elif kept.drain is (worker.drain is Drain.OPEN):
-        draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain)
+        cluster.apply(draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain))
 
 
 def _disable(cycle: Cycle, disabled: dict[WorkerId, frozenset[int]]) -> None:
     for worker in list(cycle.cluster.workers.values()):
         wanted = disabled.get(worker.id, frozenset())
         for slot in sorted(worker.disabled ^ wanted):
-            draining.on_slot(cycle.cluster, worker.id, slot, undo=slot not in wanted)
+            cycle.cluster.apply(draining.on_slot(cycle.cluster, worker.id, slot, undo=slot not in wanted))

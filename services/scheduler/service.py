@@ -8,14 +8,11 @@ from functools import partial
 
 import structlog
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
-from services.scheduler.deleting import Estate
-from services.scheduler.dispatch import Dispatch
+from services.scheduler.deletion import Estate
 from services.scheduler.handlers import Handlers
-from services.scheduler.joining import Joining
 from services.scheduler.metrics import pools_shown
-from services.scheduler.pulse import Pulse
 from services.scheduler.queries import Queries
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.reconcile import prune, reconcile
@@ -24,6 +21,9 @@ from services.scheduler.settings import PoolSection, Settings
 from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
+from services.scheduler.workers.dispatch import Dispatch
+from services.scheduler.workers.joining import Joining
+from services.scheduler.workers.pulse import Pulse
 from shared.auth.nats_jwt import WorkerIssuer
 from shared.bus import Responder
 from shared.bus.deletion import Deleting

@@ -14,7 +14,7 @@ def _or_none(given: object) -> object:
 
 
 class PoolSection(Section):
-    """The policy of the pool `default` (see `core/pool`). `auto` takes workers with any kind of slot; `quantum_s` may be `none`."""
+    """The policy of the pool `default` (see `core/state/records/pool`). `auto` takes workers with any kind of slot; `quantum_s` may be `none`."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     preemption: bool = True

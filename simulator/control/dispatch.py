@@ -3,9 +3,9 @@
 
 from collections.abc import Callable, Iterable
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.desired import agrees, desired_of
-from services.scheduler.core.events.heard import Observed
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.desired import agrees, desired_of
+from services.scheduler.core.state.observed import Observed
 from shared.ids import WorkerId
 from simulator.control.messages import Orders
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Demand
-from services.scheduler.core.events import draining, heard, wishes
-from services.scheduler.core.liveness import LEASE_S, Silence
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Wish
+from services.scheduler.core.planning.decisions import Demand
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers.workers import on_heard, on_joined, on_worker_lost
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.liveness import LEASE_S, Silence
+from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import Event, postpone, take_turn
 from shared.ids import PoolName, RunId, WorkerId
 from simulator.agenda import Agenda
@@ -119,19 +120,19 @@ class Leader:
                 # A trial of an earlier request, which has left memory.
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            wishes.on_wish(cluster, wish, self.process.records.last_place, now)
+            cluster.apply(wishes.on_wish(cluster, wish, self.process.records.last_place, now))
 
         self.push(apply)
 
     def welcome(self, worker: WorkerId, pool: PoolName) -> None:
         """A worker has got credentials."""
-        self.push(lambda cluster, _: heard.on_joined(cluster, worker, pool))
+        self.push(lambda cluster, _: cluster.apply(on_joined(cluster, worker, pool)))
 
     def drain(self, worker: WorkerId, reclaim: bool, undo: bool) -> None:
         """A worker is to take nothing more, or may again."""
 
         def apply(cluster: Cluster, _: datetime) -> None:
-            draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo)
+            cluster.apply(draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo))
 
         self.push(apply)
 
@@ -145,7 +146,7 @@ class Leader:
             self.dispatch.answered(told.worker, sighting.answers, self.process.agenda.now_ms)
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            heard.on_heard(cluster, told, now)
+            cluster.apply(on_heard(cluster, told, now))
             if self.tempo.beat_ms is not None:
                 self.dispatch.compare(told.worker, told.allocations, self.process.agenda.now_ms)
 
@@ -170,7 +171,9 @@ class Leader:
                 self.take_wish(wish, records.parts[wish.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
-            missing = records.settled.get(run, 0) - cluster.runs[run].settled if run in cluster.runs else 0
+            missing = (
+                records.settled.get(run, 0) - cluster.runs[run].progress.settled if run in cluster.runs else 0
+            )
             if missing > 0:
                 self.push(_settled(run, missing))
 
@@ -186,7 +189,7 @@ class Leader:
         self.process.watch.on_turn(self.cluster, turn.plan)
         self._demands |= turn.plan.demand
         # 3. Save and tell in one transaction, which holds only under our epoch.
-        changes = turn.changes
+        changes = turn.unsaved
         if changes.facts or changes.trials or changes.runs or changes.workers:
             self._is_turning = True
             self.dispatch.hold()
@@ -202,7 +205,7 @@ class Leader:
         else:
             act()
 
-    def _save(self, changes: Changes) -> None:
+    def _save(self, changes: Unsaved) -> None:
         if self.is_over:
             return
         records = self.process.records
@@ -227,7 +230,7 @@ class Leader:
         if self._events:
             self._wake()
 
-    def _send(self, changes: Changes) -> None:
+    def _send(self, changes: Unsaved) -> None:
         for pool, demand in self._demands.items():
             if self._told.get(pool) != demand:
                 self._told[pool] = demand
@@ -262,10 +265,10 @@ class Leader:
 def _silence(worker: WorkerId, reason: str) -> Event:
     def apply(cluster: Cluster, now: datetime) -> None:
         if worker in cluster.workers:
-            heard.on_silent(cluster, worker, reason, now)
+            cluster.apply(on_worker_lost(cluster, worker, reason, now))
 
     return apply
 
 
 def _settled(run: RunId, count: int) -> Event:
-    return lambda cluster, now: wishes.on_settled(cluster, run, now, count)
+    return lambda cluster, now: cluster.apply(wishes.on_settled(cluster, run, now, count))

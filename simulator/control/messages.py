@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.desired import Desired
-from services.scheduler.core.events.heard import Heard
+from services.scheduler.core.state.desired import Desired
+from services.scheduler.core.state.observed import Heard
 from shared.ids import WorkerId
 
 

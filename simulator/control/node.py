@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from services.scheduler.core.decisions import Demand
-from services.scheduler.core.events import heard, wishes
-from services.scheduler.core.facts import Fact
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Wish
+from services.scheduler.core.planning.decisions import Demand
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.facts import Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.trial import Wish
 from shared.ids import RunId, WorkerId
 from simulator.agenda import Act, Agenda
 from simulator.control.leader import Leader, Tempo
@@ -253,7 +254,7 @@ class Node:
                 if not records.is_first(id_):
                     return None
                 records.settle(run)
-                return lambda leader: leader.push(lambda c, now: wishes.on_settled(c, run, now))
+                return lambda leader: leader.push(lambda c, now: c.apply(wishes.on_settled(c, run, now)))
             case Drained(worker, reclaim, undo):
                 if undo:
                     records.draining.pop(worker, None)
@@ -262,4 +263,4 @@ class Node:
                 return lambda leader: leader.drain(worker, reclaim, undo)
             case Removed(worker):
                 records.removed.add(worker)
-                return lambda leader: leader.push(lambda c, now: heard.on_removed(c, worker, now))
+                return lambda leader: leader.push(lambda c, now: c.apply(on_removed(c, worker, now)))

@@ -7,19 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import draining, stops, wishes
-from services.scheduler.core.facts import Fact
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Run
-from services.scheduler.core.run_states import RunState
-from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import Awaited, RequestState, Trial, Wish
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.reducers import draining, stops, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Run, Took, state_of
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.trial import Awaited, RequestState, Trial, Wish
+from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, PoolName, RunId, TrialId, WorkerId
 
 LEASE_MS = 3000
@@ -98,7 +96,7 @@ class Records:
     def settle(self, run: RunId) -> None:
         self.settled[run] = self.settled.get(run, 0) + 1
 
-    def save(self, epoch: int, cluster: Cluster, changes: Changes) -> list[int]:
+    def save(self, epoch: int, cluster: Cluster, changes: Unsaved) -> list[int]:
         """One cycle's transaction under the leader's epoch; returns the rows of its outbox.
 
         Raises:
@@ -138,7 +136,7 @@ class Records:
             for path, quota in self.quotas.items():
                 cluster.put_quota(policy.name, path, quota)
         for reservation in self.reservations:
-            wishes.on_reserved(cluster, reservation)
+            cluster.apply(wishes.on_reserved(cluster, reservation))
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
             if worker.liveness is not Liveness.GONE:
                 cluster.put_worker(_copied(worker))
@@ -149,23 +147,22 @@ class Records:
         by_token = sorted(self.runs.values(), key=lambda run: run.token)
         for run in by_token:
             if not run.is_ended or run.id in awaited:
-                loaded = self._loaded(run)
-                cluster.put_run(loaded)
-                if not loaded.is_ended:
-                    cluster.hold(loaded)
+                cluster.put_run(self._loaded(run))
         for trial in sorted(trials, key=lambda trial: trial.place):
             cluster.put_trial(trial)
-        stops.remember(cluster, ((run.experiment, run.took) for run in by_token if run.took != Took()))
-        cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
+        cluster.apply(
+            stops.on_term(cluster, ((run.experiment, run.took) for run in by_token if run.took != Took()))
+        )
+        cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
         self.last_place = max((trial.place for trial in self.trials.values()), default=0)
         for wish in self.wanted.values():
             before = self.trials.get(wish.trial)
             if before is None or not before.is_closed or wish.request > before.wish.request:
                 self.last_place += 1
-                wishes.on_wish(cluster, wish, self.last_place, now)
+                cluster.apply(wishes.on_wish(cluster, wish, self.last_place, now))
         for name, reclaim in self.draining.items():
             if name in cluster.workers and cluster.workers[name].drain is Drain.OPEN:
-                draining.on_drain(cluster, name, reclaim=reclaim, undo=False)
+                cluster.apply(draining.on_drain(cluster, name, reclaim=reclaim, undo=False))
         return cluster
 
     def _is_awaited(self, awaited: Awaited) -> bool:
@@ -181,14 +178,13 @@ class Records:
     def _loaded(self, run: Run) -> Run:
         """What a row keeps of a run; the rest is relearned from its workers."""
         is_ended = run.is_ended
-        return run._replace(
+        gang = run.gang._replace(
             rendezvous=None,
-            checkpoints=0,
-            settled=self.settled.get(run.id, 0),
-            kill_rest=any(not exited.is_clean for _, exited in run.exits),
-            seen=frozenset() if run.state is RunState.GRANTED else run.workers,
+            seen=frozenset() if run.gang.state is GangState.STARTING else run.workers,
             released=run.workers if is_ended else frozenset(worker for worker, _ in run.exits),
         )
+        progress = run.progress._replace(checkpoints=0, settled=self.settled.get(run.id, 0))
+        return run._replace(gang=gang, progress=progress, state=state_of(is_ended, run.exits, run.asked))
 
 
 def _copied(worker: Worker) -> Worker:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.reservations import Reservation
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.reservations import Reservation
 from shared.ids import PoolName, derived_id
 from simulator.agenda import BEGINNING
 from simulator.demand.owner import ROOT, tenant_id

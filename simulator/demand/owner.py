@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from services.scheduler.core.facts import Closed, Fact
-from services.scheduler.core.pool import DEFAULT_PRIORITY
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.state.facts import Closed, Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
+from services.scheduler.core.state.records.trial import Needs, Wish
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
 from shared.messages.specs import Wanted
 from simulator.agenda import Act, Agenda

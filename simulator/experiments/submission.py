@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
-from services.scheduler.core.placement.labels import Where, where_of
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.state.records.labels import Where, where_of
+from services.scheduler.core.state.records.trial import Needs
 from services.searcher.core.experiment.entities import Trial
 from services.searcher.core.search.warm import COLD, Warmth
 from shared.ids import WorkerId

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from muster.config.labels import Labels as LabelsOfMachines, LabelWord, read_labels
-from services.scheduler.core.placement.labels import Labels, labels_of
+from services.scheduler.core.state.records.labels import Labels, labels_of
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from muster.config import ExperimentConfig, Timed, load_config
 from muster.errors import Rejected
-from services.scheduler.core.placement.labels import where_of
+from services.scheduler.core.state.records.labels import where_of
 from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
 from simulator.files.reading import read_config

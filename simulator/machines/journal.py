@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.records.run import Run
 from simulator.agenda import Act
 from simulator.machines.registry import Registry, Unknown
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from services.scheduler.core.placement.labels import Labels
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.state.records.labels import Labels
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import Signal, SlotKind
 

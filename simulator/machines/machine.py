@@ -7,9 +7,9 @@ the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.scheduler.core.desired import Desired
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.state.desired import Desired
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Act, Agenda
@@ -158,8 +158,8 @@ class Machine:
         is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
         local.decide_at = decide_at
         local.wanted = wanted.wanted
-        if wanted.run.rendezvous is not None and wanted.run.chief != self.kind.name:
-            local.rendezvous = wanted.run.rendezvous
+        if wanted.run.gang.rendezvous is not None and wanted.run.chief != self.kind.name:
+            local.rendezvous = wanted.run.gang.rendezvous
         if local.phase == "exited":
             return
         if local.wanted is Signal.KILL:
@@ -289,7 +289,7 @@ class Machine:
             allocation=run.allocation,
             run=run.id,
             token=run.token,
-            generation=run.generation,
+            generation=run.gang.generation,
             state="exited" if local.exit else "running" if local.phase == "running" else "preparing",
             wanted=local.wanted,
             decide_at=local.decide_at,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from services.registry.runs.core.fencing import Ending, Fence
-from services.scheduler.core.facts import Ended, Fact, Granted
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.facts import Ended, Fact, Granted
+from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
 from simulator.agenda import Act, Agenda
 from simulator.searching.messages import Saved, Stored
@@ -125,10 +125,10 @@ class Registry:
             self._agenda.after(GONE_AFTER_MS, lambda: self._give_up_lost(run))
 
     def _is_settled(self, run: Run) -> bool:
-        return all((run.id, number) in self._done for number in range(1, (run.announced or 0) + 1))
+        return all((run.id, number) in self._done for number in range(1, (run.progress.announced or 0) + 1))
 
     def _give_up(self, run: Run) -> None:
-        for number in range(1, (run.announced or 0) + 1):
+        for number in range(1, (run.progress.announced or 0) + 1):
             if self._done.setdefault((run.id, number), False) is False:
                 self._tell(Saved(run, number, 0, is_good=False))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
 
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.ids import AllocationId, TrialId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Agenda

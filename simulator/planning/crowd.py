@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from services.scheduler.core.forecast import rests
-from services.scheduler.core.placement.labels import Labels, Where, labels_of
+from services.scheduler.core.explaining.forecast import rests
+from services.scheduler.core.state.records.labels import Labels, Where, labels_of
 from shared.ids import WorkerId
 from shared.messages.plans import OutlookRequest
 from simulator.planning.question import tenant_name, workspace_name

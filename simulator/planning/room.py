@@ -2,7 +2,7 @@
 
 from muster.config.sections import Resources
 from muster.errors import Rejected
-from services.scheduler.core.placement.labels import Where
+from services.scheduler.core.state.records.labels import Where
 from simulator.experiments.submission import where_asked
 from simulator.files.schema import Cluster
 

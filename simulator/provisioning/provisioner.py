@@ -19,9 +19,9 @@ from services.provisioner.core.planning.sizing import Launch
 from services.provisioner.core.planning.standing import Demand, Standing
 from services.provisioner.core.planning.sweeping import Bill, Leftovers, plan_sweep
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.decisions import Demand as Told
-from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
-from services.scheduler.core.worker import Drain, Liveness
+from services.scheduler.core.planning.decisions import Demand as Told
+from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.state.records.worker import Drain, Liveness
 from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
 from simulator.agenda import Act

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.records.run import Run
 from services.searcher.core.reducers.changes import VerdictWord
 
 

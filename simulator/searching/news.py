@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.facts import Closed, Ended, Fact, Granted
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.facts import Closed, Ended, Fact, Granted
+from services.scheduler.core.state.records.run import Run
 from services.searcher.core.budget.ledger import Holding
 from services.searcher.core.budget.limits import millis
 from services.searcher.core.experiment import entities

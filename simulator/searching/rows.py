@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Wish
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.trial import Wish
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from services.scheduler.core.facts import Closed, Fact
-from services.scheduler.core.pool import DEFAULT_PRIORITY
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Wish
+from services.scheduler.core.state.facts import Closed, Fact
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
+from services.scheduler.core.state.records.trial import Wish
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.ending import end_rest

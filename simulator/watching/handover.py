@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Ended, Granted
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TrialId
 from simulator.watching.breach import Invariant
 
@@ -55,7 +55,7 @@ class AfterUploads(Invariant):
     def on_settled(self, run: Run, checkpoint: int) -> None:
         self._arrived.setdefault(run.id, set()).add(checkpoint)
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Ended):
                 self._keep(fact)

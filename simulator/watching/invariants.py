@@ -3,12 +3,12 @@ the first breach ends the simulation."""
 
 from collections.abc import Iterable, Mapping
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.run import Run
-from services.scheduler.core.slots import SlotCount
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.slots import SlotCount
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant
@@ -65,7 +65,7 @@ class OneGrantPerSlot(Invariant):
     def __init__(self) -> None:
         self._holders = _Holders()
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for run_id in changes.runs | changes.lazy_runs:
             if run_id in cluster.runs:
                 self._free(cluster.runs[run_id])
@@ -77,7 +77,7 @@ class OneGrantPerSlot(Invariant):
 
     def _free(self, run: Run) -> None:
         for share in run.shares:
-            if run.is_ended or share.worker in run.released:
+            if run.is_ended or share.worker in run.gang.released:
                 self._holders.leave(run.id, share.worker)
 
 
@@ -102,7 +102,7 @@ class WholeGangs(Invariant):
 
     words = "gangs whole"
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
                 needs, run = fact.trial.wish.needs, fact.run
@@ -119,7 +119,7 @@ class KeptQuotas(Invariant):
 
     words = "quotas kept"
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         granted = [fact.run for fact in changes.facts if isinstance(fact, Granted)]
         if not granted:
             return
@@ -129,7 +129,7 @@ class KeptQuotas(Invariant):
             self._check(run.experiment, held, part.max_slots if part else None)
             self._check(run.experiment, runs, part.max_trials if part else None)
             quotas = cluster.pools[run.pool].shares.quotas
-            for path in ((run.tenant,), (run.tenant, run.workspace)):
+            for path in ((run.tenant,), (run.tenant, run.grant.workspace)):
                 quota = quotas.get(path)
                 self._check(path, held, quota.maximum if quota else None)
 
@@ -147,7 +147,7 @@ class NothingLost(Invariant):
         self._closed: set[tuple[TrialId, int]] = set()
         self._known: set[tuple[TrialId, int]] = set()
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Closed):
                 self._once(self._closed, fact)
@@ -191,7 +191,7 @@ class NoHealthyRunKilled(Invariant):
         self.on_trouble(worker)
         self._gone.add(worker)
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
                 self._live[fact.run.id] = fact.run
@@ -253,8 +253,8 @@ def _holders(cluster: Cluster) -> tuple[dict[object, SlotCount], dict[object, Sl
     runs: dict[object, SlotCount] = {}
     for run in cluster.runs.values():
         if not run.is_ended:
-            slots = sum(share.charged for share in run.shares if share.worker not in run.released)
+            slots = sum(share.charged for share in run.shares if share.worker not in run.gang.released)
             runs[run.experiment] = runs.get(run.experiment, 0) + 1
-            for holder in (run.experiment, (run.tenant,), (run.tenant, run.workspace)):
+            for holder in (run.experiment, (run.tenant,), (run.tenant, run.grant.workspace)):
                 held[holder] = held.get(holder, 0) + slots
     return held, runs

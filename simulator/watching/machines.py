@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, WorkerId
 from simulator.watching.breach import Invariant
 

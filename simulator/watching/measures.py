@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, RunId, TenantId, TrialId
 from simulator.agenda import Agenda
 from simulator.trials import Item, Work
@@ -79,7 +79,7 @@ class Measures(Watch):
         self.ways[trial] = _Way(item)
         self._tenants[tenant] = item.tenant
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         now_ms = self.agenda.now_ms
         for fact in changes.facts:
             match fact:
@@ -92,7 +92,7 @@ class Measures(Watch):
                 case Ended(run, _, ending, exited):
                     self._end(run, now_ms)
                     way = self.ways[run.trial]
-                    way.step = max(way.step, run.step, exited.step if exited else 0)
+                    way.step = max(way.step, run.progress.step, exited.step if exited else 0)
                     if ending.outcome == "preempted":
                         self.resized += run.is_resized
                         self.preempted += not run.is_resized

@@ -1,8 +1,8 @@
 """Where runs are: the invariant of labels and exclusions."""
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Granted
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Granted
+from services.scheduler.core.state.unsaved import Unsaved
 from simulator.watching.breach import Invariant
 
 
@@ -11,7 +11,7 @@ class WhereWanted(Invariant):
 
     words = "labels respected"
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             where = fact.trial.wish.needs.where if isinstance(fact, Granted) else None
             if where is None or not isinstance(fact, Granted):

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
-from services.scheduler.core.cluster import Cluster, is_leaving
-from services.scheduler.core.decisions import Grant
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.run import Run
-from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import Trial, Wish
+from services.scheduler.core.planning.decisions import Grant
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster, is_leaving
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.pool import Path, PoolPolicy
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import Trial, Wish
 from simulator.watching.breach import Invariant
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -82,7 +81,7 @@ def _since_ms(cluster: Cluster, trial: Trial) -> int:
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
     """Whether the winner belongs to another who has a guarantee, under which it may take back what the victim borrows."""
     quotas = cluster.pools[victim.pool].shares.quotas
-    paths = [(victim.tenant, winner.wish.tenant), (victim.workspace, winner.wish.workspace)]
+    paths = [(victim.tenant, winner.wish.tenant), (victim.grant.workspace, winner.wish.workspace)]
     for length in (1, 2):
         theirs, mine = (tuple(path[side] for path in paths[:length]) for side in (0, 1))
         quota = quotas.get(mine)
@@ -117,7 +116,7 @@ def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[P
         is_here = run.pool == pool.policy.name and trial.id not in new
         if covered and is_here and not is_leaving(run, trial):
             held[max(covered, key=len)] += sum(
-                share.slots for share in run.shares if share.worker not in run.released
+                share.slots for share in run.shares if share.worker not in run.gang.released
             )
     return [holder for holder in booked - held if _is_under(granted.wish, holder)]
 

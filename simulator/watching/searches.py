@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import inf, isfinite
 
 from muster.config import AdaptiveAsha, AsyncHalving
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.records.run import Run
 from services.searcher.core.experiment.entities import Trial, trial_id
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.entries import Entry

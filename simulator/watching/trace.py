@@ -2,10 +2,10 @@
 
 import hashlib
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted, Resized
-from services.scheduler.core.run import Run
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Ended, Granted, Resized
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.watching.watch import Watch
@@ -22,13 +22,13 @@ class Trace(Watch):
     def digest(self) -> str:
         return self._hash.hexdigest()
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             match fact:
                 case Granted(run, _):
                     self._fold("granted", run.id, run.token, run.shares)
                 case Resized(run, _):
-                    self._fold("resized", run.id, run.generation, run.shares)
+                    self._fold("resized", run.id, run.gang.generation, run.shares)
                 case Ended(run, _, ending, _):
                     self._fold("ended", run.id, ending.outcome, ending.closes)
                 case Closed(trial, outcome, _):

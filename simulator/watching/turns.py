@@ -1,7 +1,7 @@
 """Where equals take turns: the invariant of the quantum."""
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.plan import Plan
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
 from simulator.watching.breach import Invariant
 
 
@@ -18,7 +18,7 @@ class WholeTurns(Invariant):
                 continue
             if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
-            if not run.checkpoints or cluster.trials[run.trial].ignores_signals:
+            if not run.progress.checkpoints or cluster.trials[run.trial].ignores_signals:
                 raise self.broken(
                     f"run {run.id} has saved nothing, or ignores the signal, and is asked to yield"
                 )

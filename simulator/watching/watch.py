@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.run import Run
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.unsaved import Unsaved
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
@@ -25,7 +25,7 @@ class Watch:
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         """A leader has planned and made the plan part of its world, which nobody else knows yet."""
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         """A cycle was saved: its facts hold from now on."""
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
@@ -88,7 +88,7 @@ class Watches(Watch):
         for watch in self._all:
             watch.on_turn(cluster, planned)
 
-    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+    def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for watch in self._all:
             watch.on_commit(cluster, changes)
 

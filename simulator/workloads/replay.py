@@ -8,17 +8,18 @@ from itertools import count
 from math import ceil
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.goodput import Batch, split_batch
-from services.scheduler.core.elastic.history import History
-from services.scheduler.core.elastic.reporting import on_reported
-from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.events.heard import Heard
-from services.scheduler.core.facts import Closed, Granted
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed, Granted
+from services.scheduler.core.state.indexes.elastic.goodput import Batch, split_batch
+from services.scheduler.core.state.indexes.elastic.history import History
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.observed import Heard
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.trial import Needs, Wish
 from services.scheduler.core.turn import Event, take_turn
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Wanted
@@ -125,7 +126,7 @@ class Replay:
         slots = tuple(range(self._setting.slots_per_machine))
         for number in range(self._setting.machines):
             said = Heard(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
-            heard.on_heard(self._cluster, said, self._agenda.now)
+            self._cluster.apply(on_heard(self._cluster, said, self._agenda.now))
 
     def _arrive(self, trial: _Trial) -> None:
         """One user per job: an experiment of its own."""
@@ -147,8 +148,10 @@ class Replay:
             owner=trial.job.name,
         )
         part = Part(self._setting.priority(trial.job))
-        self._happened(lambda cluster, _: wishes.on_part(cluster, ExperimentId(trial.id), part))
-        self._happened(lambda cluster, now: wishes.on_wish(cluster, wish, trial.id.int, now))
+        self._happened(
+            lambda cluster, _: cluster.apply(wishes.on_part(cluster, ExperimentId(trial.id), part))
+        )
+        self._happened(lambda cluster, now: cluster.apply(wishes.on_wish(cluster, wish, trial.id.int, now)))
 
     def _happened(self, event: Event) -> None:
         """What happens at the same moment is one turn's."""
@@ -165,7 +168,7 @@ class Replay:
         self._is_due = False
         events, self._events = self._events, []
         turn = take_turn(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
-        for fact in turn.changes.facts:
+        for fact in turn.unsaved.facts:
             if isinstance(fact, Granted):
                 self._start(self._trials[fact.trial.id], fact.run)
             elif isinstance(fact, Closed):
@@ -203,7 +206,9 @@ class Replay:
         attempt.batch = history.batch(len(spread), sum(spread))
         timing, noise = measured(trial.job.profile, spread, attempt.batch, trial.progress)
         history.add(timing, noise)
-        self._happened(lambda cluster, _: on_reported(cluster, trial.id, limits, timing, noise))
+        self._happened(
+            lambda cluster, _: cluster.apply(on_reported(cluster, trial.id, limits, timing, noise))
+        )
 
     def _mark(self, trial: _Trial) -> None:
         attempt = trial.attempt
@@ -254,9 +259,9 @@ class Replay:
 def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     run = cluster.runs.get(run_id)
     if run is not None and not run.is_ended:
-        cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=now))
+        cluster.follow(run.with_progress(checkpoints=run.progress.checkpoints + 1, saved_at=now))
 
 
 def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:
     for share in cluster.runs[run_id].shares:
-        ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now)
+        cluster.apply(ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))

@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from services.scheduler.core.elastic.goodput import Batch, Limits, Noise, split_batch
-from services.scheduler.core.elastic.throughput import Timing
+from services.scheduler.core.state.indexes.elastic.goodput import Batch, Limits, Noise, split_batch
+from services.scheduler.core.state.indexes.elastic.throughput import Timing
 from simulator.trials import Pace, Spread
 from simulator.workloads.profiles import Profile
 from simulator.workloads.published import SLOTS_PER_MACHINE, Job

@@ -6,15 +6,16 @@ import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.loading import loading
-from services.scheduler.core.placement.labels import Labels, Where
-from services.scheduler.core.pool import Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Run, Share
-from services.scheduler.core.run_states import RunState
-from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
-from services.scheduler.core.worker import Hold, Liveness, Worker
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.labels import Labels, Where
+from services.scheduler.core.state.records.pool import Quota
+from services.scheduler.core.state.records.run import Grant, Run
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.trial import Needs, RequestState, Trial, Wish
+from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
 from shared.messages.specs import Wanted
 from tests.support.policies import plain
@@ -147,12 +148,13 @@ class Site:
                 partly.pop(tenant, None)
         granted_at = NOW - timedelta(seconds=self.generator.randrange(86_400))
         wish = trial.wish
-        made = Run(
+        grant = Grant(
             id=RunId(id_of(3 << 64 | self.token)), allocation=allocation, trial=wish.trial, tenant=wish.tenant,
-            experiment=wish.experiment, pool=POOL, number=1, token=self.token, request=1, shares=tuple(shares),
-            granted_at=granted_at, state=RunState.RUNNING, seen=frozenset(share.worker for share in shares),
-            workspace=wish.workspace, owner=wish.owner,
+            experiment=wish.experiment, pool=POOL, number=1, token=self.token, request=1,
+            granted_at=granted_at, workspace=wish.workspace, owner=wish.owner,
         )  # fmt: skip
+        seen = frozenset(share.worker for share in shares)
+        made = Run(grant, Gang(tuple(shares), GangState.TRAINING, seen=seen))
         self.records.runs.append(made)
         self.records.trials.append(trial._replace(state=RequestState.RUNNING, runs=1, run=made.id))
 

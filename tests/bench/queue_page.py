@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import OrderName
-from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.pool import OrderName
+from services.scheduler.core.state.records.trial import Needs, Wish
 from services.scheduler.core.turn import take_turn
 from services.scheduler.cycle import Term
 from services.scheduler.queries.listing import page_of
@@ -49,7 +49,9 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
     for number in range(WAITING):
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))
-        wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+        cluster.apply(
+            wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+        )
     take_turn(cluster, (), lambda: 1, NOW)
     return cluster
 

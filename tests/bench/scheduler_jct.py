@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Needs
 from services.scheduler.service import default_policy
 from services.scheduler.settings import PoolSection
 from shared.ids import PoolName

@@ -12,11 +12,11 @@ import resource
 import time
 from datetime import datetime, timedelta
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import ends, wishes
-from services.scheduler.core.plan import plan
-from services.scheduler.core.run import Exit
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.turn import Turn, take_turn
 from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId
@@ -67,7 +67,7 @@ class Life:
                 self._end(cluster, run_id, now)
             for trial in arriving:
                 self.site.place += 1
-                wishes.on_wish(cluster, trial.wish, trial.place, now)
+                cluster.apply(wishes.on_wish(cluster, trial.wish, trial.place, now))
 
         started = time.perf_counter()
         turn = take_turn(self.cluster, [happen], self._next_token, self.now)
@@ -100,7 +100,7 @@ class Life:
         for share in cluster.runs[run_id].shares:
             found = cluster.runs[run_id]
             how = Exit(acknowledged=Signal.PREEMPT) if found.preempted else Exit()
-            ends.on_exit(cluster, found, share.worker, how, now)
+            cluster.apply(ends.on_exit(cluster, found, share.worker, how, now))
         ended = cluster.runs[run_id]
         cluster.forget(runs=[run_id], trials=[ended.trial] if cluster.trials[ended.trial].is_closed else [])
 

@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.core.forecast.start import Start, forecast
-from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import OrderName, PoolPolicy
-from services.scheduler.core.trial import RequestState
+from services.scheduler.core.explaining.forecast.start import Start, forecast
+from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.pool import OrderName, PoolPolicy
+from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo
 from simulator.machines.local import Kind

@@ -21,7 +21,7 @@ ALLOWED = {
     "services/scheduler/reconcile.py": "reconciles over all tenants",
     "services/scheduler/service.py": "seeds the pool at the start and loads the world at the start of a term",
     "services/scheduler/queries/__init__.py": "a worker's report is asked for by run, before its tenant is known",
-    "services/scheduler/joining.py": "join tokens are the site's",
+    "services/scheduler/workers/joining.py": "join tokens are the site's",
     "services/provisioner/reconcile/loop.py": "instances are the site's",
     "services/provisioner/reconcile/effects.py": "instances are the site's",
     "services/provisioner/reconcile/outcomes.py": "instances are the site's",

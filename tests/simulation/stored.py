@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from muster.config import load_config
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import WorkerId
 from simulator.demand.bookings import Booking
 from simulator.experiments.learning import Learning

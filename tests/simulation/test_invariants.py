@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from services.registry.runs.core.fencing import Fence
-from services.scheduler.core import plan, seeing, turn
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import ends
-from services.scheduler.core.liveness import Silence
-from services.scheduler.core.plan import Grant
-from services.scheduler.core.preemption import standing
-from services.scheduler.core.run import Run
+from services.scheduler.core import turn
+from services.scheduler.core.planning import plan
+from services.scheduler.core.planning.plan import Grant
+from services.scheduler.core.reducers import ends
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state import seeing
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes import standing
+from services.scheduler.core.state.liveness import Silence
+from services.scheduler.core.state.records.run import Progress, Run
 from shared.ids import PoolName, WorkerId
 from simulator.faults import Fault, Trouble
 from simulator.watching.breach import Breach
@@ -31,7 +34,7 @@ def seeds_fail(words: str, troubles: Sequence[Trouble] = (), faults: Iterable[Fa
 
 
 def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cluster, "hold", lambda self, run: None)
+    monkeypatch.setattr(Cluster, "_occupy", lambda self, run: None)
     seeds_fail("no slot is granted beyond its whole", faults=())
 
 
@@ -48,7 +51,7 @@ def test_a_sink_that_takes_writes_of_runs_that_were_lost_or_ended_by_force_is_ca
 
 
 def test_a_successor_that_does_not_wait_for_uploads_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Run, "is_settled", True)
+    monkeypatch.setattr(Progress, "is_settled", True)
     seeds_fail("no successor granted before its predecessor's checkpoints", faults=())
 
 
@@ -66,9 +69,9 @@ def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch: pytest.Monke
 def test_a_request_whose_end_is_not_told_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     end = ends._end
 
-    def silently(cluster: Cluster, run: Run, *rest: Any) -> None:
-        end(cluster, run, *rest)
-        cluster.changes.facts = cluster.changes.facts[:-1] if run.number == 1 else cluster.changes.facts
+    def silently(draft: Draft, run: Run, *rest: Any) -> None:
+        end(draft, run, *rest)
+        draft.facts = draft.facts[:-1] if run.number == 1 else draft.facts
 
     monkeypatch.setattr(ends, "_end", silently)
     with pytest.raises(AssertionError, match="never closed"):

@@ -9,10 +9,10 @@ import pytest
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.planning import plan, sizing
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import draining
-from services.scheduler.core.facts import WorkerEmptied
-from services.scheduler.core.worker import Drain, Worker
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state.facts import WorkerEmptied
+from services.scheduler.core.state.records.worker import Drain, Worker
 from simulator.faults import Fault
 from simulator.provisioning.cloud import Manners
 from simulator.provisioning.provisioner import Provisioner
@@ -96,9 +96,9 @@ def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch: pytest.Monk
 
 
 def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hastily(cluster: Cluster, worker: Worker) -> None:
+    def hastily(draft: Draft, worker: Worker) -> None:
         if worker.drain is Drain.DRAINING:
-            cluster.tell(WorkerEmptied(worker))
+            draft.tell(WorkerEmptied(worker))
 
     monkeypatch.setattr(draining, "finish", hastily)
     monkeypatch.setattr(sizing, "_idle_too_long", lambda spec, standing, staying, now: list(staying))

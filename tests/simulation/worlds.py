@@ -7,8 +7,8 @@ from random import Random
 from typing import get_args
 
 from muster.config import load_config
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.demand.bookings import Booking

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.state.records.pool import PoolPolicy
 from shared.ids import PoolName
 from shared.messages.pools import PoolRules
 

@@ -1,8 +1,8 @@
-"""One turn of the world, as service and simulator both take it: advance by events, tick, plan, carry out, hand over the changes.
+"""One turn of the world, as service and simulator both take it: advance by events, tick, plan, carry out, hand over what is unsaved.
 
     turn = take_turn(cluster, events, next_token, now)
     turn.plan     what was decided (and is part of the cluster now)
-    turn.changes  what must be saved, told and sent; the cluster collects anew from here
+    turn.unsaved  what must be saved, told and sent; the cluster collects anew from here
 
 Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `postpone`.
 """
@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decay import STEP_MS
-from services.scheduler.core.elastic import forming
-from services.scheduler.core.events import ends, grants, wishes
-from services.scheduler.core.events.grants import NewRun
-from services.scheduler.core.plan import Plan, plan
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers import ends, forming, grants, wishes
+from services.scheduler.core.reducers.grants import NewRun
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, RunId, derived_id
 
 Event = Callable[[Cluster, datetime], None]
@@ -30,7 +29,7 @@ class Turn:
     """What one turn has decided and changed."""
 
     plan: Plan
-    changes: Changes
+    unsaved: Unsaved
 
 
 def take_turn(
@@ -44,22 +43,21 @@ def take_turn(
     cluster.advance_to(now)
     for event in events:
         event(cluster, now)
-    wishes.on_tick(cluster, now)
-    ends.on_tick(cluster, now)
-    forming.on_tick(cluster, now)
-    planned = plan(cluster, cluster.changes.pools, is_carried_out=True)
+    for on_tick in (wishes.on_tick, ends.on_tick, forming.on_tick):
+        cluster.apply(on_tick(cluster, now))
+    planned = plan(cluster, cluster.unsaved.pools, is_carried_out=True)
     _carry_out(cluster, planned, next_token, now)
-    changes = cluster.take_changes()
-    for worker in changes.holders:
+    unsaved = cluster.take_unsaved()
+    for worker in unsaved.holders:
         cluster.ledger.follow(cluster.workers[worker], now)
-    changes.holdings = cluster.ledger.take_changes()
-    return Turn(planned, changes)
+    unsaved.holdings = cluster.ledger.take_changes()
+    return Turn(planned, unsaved)
 
 
-def postpone(cluster: Cluster, changes: Changes) -> None:
-    """Hands back changes of which none is worth a transaction: they are saved with the next that is."""
-    cluster.changes.lazy_trials |= changes.lazy_trials
-    cluster.changes.lazy_runs |= changes.lazy_runs
+def postpone(cluster: Cluster, unsaved: Unsaved) -> None:
+    """Hands back what is not worth a transaction: it is saved with the next that is."""
+    cluster.unsaved.lazy_trials |= unsaved.lazy_trials
+    cluster.unsaved.lazy_runs |= unsaved.lazy_runs
 
 
 def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], now: datetime) -> None:
@@ -68,14 +66,11 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         number = cluster.trials[grant.trial].runs + 1
         run = RunId(derived_id(grant.trial, "run", number))
         new = NewRun(run, AllocationId(derived_id(run, "allocation")), next_token())
-        grants.on_granted(cluster, grant.trial, grant.placement, new, now)
+        cluster.apply(grants.on_granted(cluster, grant.trial, grant.placement, new, now))
     for signal in planned.signals:
-        grants.on_preempted(cluster, signal.run, Asked(signal.because, signal.for_trial))
-    for resize in planned.resizes:
-        if resize.placement:
-            forming.begin(cluster, resize.run, resize.placement, now)
-        else:
-            grants.on_resized(cluster, resize.run, resize.slots)
+        cluster.apply(grants.on_preempted(cluster, signal.run, Asked(signal.because, signal.for_trial)))
+    for one in planned.resizes:
+        cluster.apply(forming.on_resized(cluster, one.run, one.slots, one.placement, now))
     for name in planned.demand:
         cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
         if name not in planned.turning:
@@ -83,4 +78,4 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
         cluster.pools[name].shares.settle()
-    cluster.changes.pools.clear()
+    cluster.unsaved.pools.clear()

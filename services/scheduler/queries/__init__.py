@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.carried import carried_by
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.indexes import Pool, open_pools
-from services.scheduler.core.worker import Liveness, Worker
+from services.scheduler.core.state.carried import carried_by
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.pool import Pool, open_pools
+from services.scheduler.core.state.records.worker import Liveness, Worker
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
-from services.scheduler.deleting import is_deleted
-from services.scheduler.joining import Joining
-from services.scheduler.pulse import Pulse
 from services.scheduler.queries.explaining import Explaining
 from services.scheduler.queries.foreseeing import with_starts
 from services.scheduler.queries.listing import page_of
@@ -18,9 +16,11 @@ from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
 from services.scheduler.rulings.booking import Booking
 from services.scheduler.rulings.budgets import Budgets
-from services.scheduler.rulings.rules import rules_of
-from services.scheduler.store.runs import load_allocation
+from services.scheduler.store.rules import rules_of
+from services.scheduler.store.runs import is_deleted, load_allocation
 from services.scheduler.store.usage import load_usage
+from services.scheduler.workers.joining import Joining
+from services.scheduler.workers.pulse import Pulse
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -79,7 +79,7 @@ class Queries:
 
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
-        cluster.refresh()
+        refresh(cluster)
         pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
         present = [
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
@@ -88,7 +88,7 @@ class Queries:
 
     async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
         cluster = self.cycle.cluster
-        cluster.refresh()
+        refresh(cluster)
         found = open_pools(cluster.pools).get(query.pool)
         if found is None:
             raise NotFound(f"pool {query.pool}")
@@ -114,7 +114,7 @@ class Queries:
             run_id=run.id,
             run_number=run.number,
             token=run.token,
-            members=(*(share.worker for share in run.shares), *sorted(run.former)),
+            members=(*(share.worker for share in run.shares), *sorted(run.gang.former)),
             stale=run.is_stale or (trial is not None and trial.run != run.id),
             code_hash=carried.spec.code_hash,
             start_checkpoint=carried.spec.start_checkpoint,

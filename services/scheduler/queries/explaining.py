@@ -5,15 +5,15 @@ import asyncio
 from dataclasses import dataclass
 from math import ceil
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Reason
-from services.scheduler.core.explain import wording
-from services.scheduler.core.explain.alternatives import Alternative, alternatives
-from services.scheduler.core.explain.holders import Holders, holders_of
-from services.scheduler.core.explain.refusals import binding_of, explain
-from services.scheduler.core.run import Run
-from services.scheduler.core.slots import stored
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.explaining import wording
+from services.scheduler.core.explaining.alternatives import Alternative, alternatives
+from services.scheduler.core.explaining.holders import Holders, holders_of
+from services.scheduler.core.explaining.refusals import binding_of, explain
+from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.slots import stored
+from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.queries.foreseeing import foresee
 from services.scheduler.store.runs import has_trial, load_asking

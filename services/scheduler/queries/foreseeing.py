@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Reason
-from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.core.forecast.start import forecast
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.explaining.forecast.start import forecast
+from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from shared.clock import Clock
 from shared.messages.queue import ExpectedStart, QueueEntry, QueuePage

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.explain.places import Place, ahead, places
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.explaining.places import Place, ahead, places
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from services.scheduler.queries.sifting import arrange, read_sorted, shown_slots, sift
 from shared.errors import Rejected
@@ -77,7 +77,7 @@ def _held(cluster: Cluster, trial: Trial) -> tuple[HeldSlots, ...]:
     return tuple(
         HeldSlots(worker=share.worker, slots=share.slot_ids)
         for share in run.shares
-        if share.worker not in run.released
+        if share.worker not in run.gang.released
     )
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.forecast.rests import Rests
-from services.scheduler.core.indexes import Pool
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.queue import Line, milliseconds
-from services.scheduler.core.run import Run
-from services.scheduler.core.trial import Needs, Trial
+from services.scheduler.core.explaining.forecast.rests import Rests
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.holders import Line
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import Needs, Trial
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId
 from shared.messages.plans import Outlook, OutlookLimit, OutlookRequest, OutlookWindow

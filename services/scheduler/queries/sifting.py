@@ -7,10 +7,10 @@ from heapq import nsmallest
 from math import ceil
 from typing import Any
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.explain.places import Place
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.explaining.places import Place
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from shared.errors import Rejected
 from shared.filters.choosing import choose, meets

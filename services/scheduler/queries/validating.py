@@ -1,13 +1,13 @@
 """Could a request ever be placed: asked by the gateway before an experiment is taken."""
 
-from services.scheduler.core.budgets import warnings_of
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.advice import lending_warnings
-from services.scheduler.core.indexes import open_pools
-from services.scheduler.core.placement.fit import Reach, reach_of
-from services.scheduler.core.placement.labels import where_of
-from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY, PoolPolicy
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.explaining.advice import lending_warnings, warnings_of
+from services.scheduler.core.planning.fit import Reach, reach_of
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.pool import open_pools
+from services.scheduler.core.state.records.labels import where_of
+from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY, PoolPolicy
+from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.seeing import refresh
 from shared.errors import Rejected
 from shared.ids import TenantId
 from shared.messages.queue import Placeable, ValidatePlacement
@@ -25,7 +25,7 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             f"priority {query.priority} is not between {FIRST_PRIORITY} and {LAST_PRIORITY}",
             "resources.priority",
         )
-    cluster.refresh()
+    refresh(cluster)
     pools = open_pools(cluster.pools)
     pool = pools.get(query.pool)
     if pool is None:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.indexes import Pool
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.reservations import Reservation, most_booked
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.reservations import Reservation, most_booked
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.reservations import delete_reservation, save_reservation
 from shared.bus import Ask, Delivery, Unit
@@ -51,7 +52,7 @@ class Booking:
             self._give_up(unit, name)
 
     async def reservations(self, ask: Ask, query: GetReservations) -> ReservationList:
-        self.cycle.cluster.refresh()
+        refresh(self.cycle.cluster)
         pools = self.cycle.cluster.pools.values()
         found = [(pool, one) for pool in pools for one in pool.reservations.values()]
         seen = [(pool, one) for pool, one in found if ask.tenant in (SITE, one.holder[0])]
@@ -61,13 +62,15 @@ class Booking:
 
     def _take_up(self, unit: Unit, wanted: Reservation) -> None:
         async def take_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_reserved(cycle.cluster, wanted))
+            self.cycle.edit(lambda cycle: cycle.cluster.apply(wishes.on_reserved(cycle.cluster, wanted)))
 
         unit.then(take_up)
 
     def _give_up(self, unit: Unit, name: UUID) -> None:
         async def give_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_reservation_cancelled(cycle.cluster, name))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_reservation_cancelled(cycle.cluster, name))
+            )
 
         unit.then(give_up)
 

@@ -1,4 +1,4 @@
-"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/budgets`, which rules."""
+"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/reducers/budgets`, which rules."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from services.scheduler.core.budgets import month_of, next_month, on_spending
-from services.scheduler.core.shares import Path
-from services.scheduler.core.spending import OVER_PERCENT
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.spending import OVER_PERCENT, month_of, next_month
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of, take_untold
 from shared.bus import Ask, Units
@@ -82,7 +82,7 @@ class Budgets:
         spending = spending_of(accounts)
 
         def take_up(cycle: Cycle) -> None:
-            on_spending(cycle.cluster, spending)
+            cycle.cluster.apply(on_spending(cycle.cluster, spending))
 
         self.cycle.push(take_up)
         await self._tell(accounts, month_of(now))

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.indexes import open_pools
-from services.scheduler.core.placement.fit import reach_of
-from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
-from services.scheduler.core.queue import Part
+from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.indexes.pool import open_pools
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
 from services.scheduler.store import parts
 from services.scheduler.store.wishes import edit_part
@@ -69,7 +70,7 @@ class Editing:
 
     def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
         cluster = self.cycle.cluster
-        cluster.refresh()
+        refresh(cluster)
         pools = open_pools(cluster.pools)
         pool = pools.get(name)
         if pool is None:
@@ -97,7 +98,9 @@ class Editing:
         part, version = edited
 
         async def take_up() -> None:
-            self.cycle.edit(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_part(cycle.cluster, wish.experiment_id, part))
+            )
 
         unit.then(take_up)
         return ranked(wish.experiment_id, part, version).model_copy(

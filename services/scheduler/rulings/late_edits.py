@@ -7,12 +7,11 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import NO_QUOTA, PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.shares import Path
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.wishes import load_parts
@@ -48,24 +47,24 @@ def take_up(cluster: Cluster, rules: Rules) -> None:
     _take_up_reservations(cluster, rules)
     for experiment, part in rules.parts.items():
         if cluster.parts.get(experiment, part) != part:
-            wishes.on_part(cluster, experiment, part)
+            cluster.apply(wishes.on_part(cluster, experiment, part))
 
 
 def _take_up_quotas(cluster: Cluster, rules: Rules) -> None:
     for pool, path, quota in rules.quotas:
         if pool in cluster.pools and cluster.pools[pool].shares.quotas.get(path, NO_QUOTA) != quota:
-            wishes.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota)
+            cluster.apply(wishes.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota))
     kept = {(pool, path) for pool, path, _ in rules.quotas}
     ruled = {(name, path) for name, known in cluster.pools.items() for path in known.shares.quotas}
     for name, path in ruled - kept:
-        wishes.on_quota(cluster, name, path, None)  # of what was deleted
+        cluster.apply(wishes.on_quota(cluster, name, path, None))  # of what was deleted
 
 
 def _take_up_reservations(cluster: Cluster, rules: Rules) -> None:
     booked = {one.id: one for one in rules.reservations}
     known = {one.id: one for pool in cluster.pools.values() for one in pool.reservations.values()}
     for one in booked.keys() - known.keys():
-        wishes.on_reserved(cluster, booked[one])
+        cluster.apply(wishes.on_reserved(cluster, booked[one]))
     for one in known.keys() - booked.keys():
         if known[one].end_ms > cluster.now_ms:
-            wishes.on_reservation_cancelled(cluster, one)
+            cluster.apply(wishes.on_reservation_cancelled(cluster, one))

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.pool import NO_QUOTA, Quota
-from services.scheduler.core.shares import Path
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.cycle import Cycle
-from services.scheduler.rulings.rules import ruled
 from services.scheduler.store.policies import edit_pool, save_quota
+from services.scheduler.store.rules import ruled
 from shared.bus import Delivery, Unit
 from shared.ids import PoolName
 from shared.messages.experiments import OperationRefused
@@ -56,6 +55,8 @@ class Ruling:
     def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
         async def take_up() -> None:
             kept = None if quota == NO_QUOTA else quota
-            self.cycle.edit(lambda cycle: wishes.on_quota(cycle.cluster, pool, path, kept))
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(wishes.on_quota(cycle.cluster, pool, path, kept))
+            )
 
         unit.then(take_up)

@@ -20,8 +20,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.shares import Path
-from services.scheduler.core.spending import Spending
+from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.spending import Spending
 from services.scheduler.store.tables import budget, budget_told, holding
 from shared.ids import TenantId
 from shared.messages.budgets import Budget

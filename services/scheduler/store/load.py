@@ -7,17 +7,18 @@ from sqlalchemy import Double, Numeric, cast, exists, extract, func, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.budgets import month_of, on_spending
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.records import Record
-from services.scheduler.core.elastic.saving import record_of
-from services.scheduler.core.events import draining, stops, wishes
-from services.scheduler.core.indexes import Pool
-from services.scheduler.core.loading import loading
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.reducers import draining, stops, wishes
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.records import Record
+from services.scheduler.core.state.indexes.elastic.saving import record_of
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.records.run import Took
+from services.scheduler.core.state.records.spending import month_of
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.store.budgets import load_accounts, spending_of
 from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
@@ -106,9 +107,9 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for pool, path, quota in await load_quotas(connection):
         if pool in cluster.pools:
             cluster.put_quota(pool, path, quota)
-    on_spending(cluster, spending_of(await load_accounts(connection, month_of(now), now)))
+    cluster.apply(on_spending(cluster, spending_of(await load_accounts(connection, month_of(now), now))))
     for reservation in await load_reservations(connection, now):
-        wishes.on_reserved(cluster, reservation)
+        cluster.apply(wishes.on_reserved(cluster, reservation))
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)
@@ -123,22 +124,22 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
                 cluster.pools[cluster.pool_of(trial)].elastic.of[trial.id] = elastic
         for run in runs:
             cluster.put_run(run)
-            if not run.is_ended:
-                cluster.hold(run)
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
         cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
-    stops.remember(cluster, ((ExperimentId(row.experiment), Took(**row.took)) for row in paused))
-    cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
+    cluster.apply(
+        stops.on_term(cluster, ((ExperimentId(row.experiment), Took(**row.took)) for row in paused))
+    )
+    cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
     world = World(cluster, {one.wish.trial: one for one in stored}, last_place)
     for one in stored:
         world.last_place += 1
-        wishes.on_wish(cluster, one.wish, world.last_place, now)
+        cluster.apply(wishes.on_wish(cluster, one.wish, world.last_place, now))
     for kept in await load_worker_wishes(connection):
-        draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain)
+        cluster.apply(draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain))
     return world
 
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.shares import Path
+from services.scheduler.core.state.records.pool import Path
 from services.scheduler.store.tables import holding
 from shared.database.statements import ctid, listed
 from shared.ids import ExperimentId, PoolName, TenantId

@@ -6,11 +6,10 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.placement.labels import labels_of
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.shares import Path
-from services.scheduler.rulings.rules import ruled, rules_of
+from services.scheduler.core.state.records.labels import labels_of
+from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.store.rows import Row
+from services.scheduler.store.rules import ruled, rules_of
 from services.scheduler.store.tables import pool, quota
 from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules

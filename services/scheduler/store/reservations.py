@@ -7,8 +7,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.reservations import Reservation
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.store.tables import reservation
 from shared.ids import PoolName, TenantId
 from shared.messages.reservations import ReserveSlots

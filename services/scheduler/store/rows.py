@@ -3,20 +3,22 @@
 from datetime import datetime
 from typing import Any
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.elastic.saving import Kept
-from services.scheduler.core.holdings import Holding
-from services.scheduler.core.pauses import Took
-from services.scheduler.core.placement.labels import labels_of, where_of
-from services.scheduler.core.run import Exit, Run, Share
-from services.scheduler.core.run_states import RunState
-from services.scheduler.core.slots import count_from, stored
-from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish, wished
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.state.indexes.elastic.saving import Kept
+from services.scheduler.core.state.indexes.holdings import Holding
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.gang import NOBODY, Gang, Share
+from services.scheduler.core.state.records.labels import labels_of, where_of
+from services.scheduler.core.state.records.run import Exit, Grant, Progress, Run, Took, state_of
+from services.scheduler.core.state.records.run_states import GangState
+from services.scheduler.core.state.records.slots import count_from, stored
+from services.scheduler.core.state.records.trial import Awaited, Needs, RequestState, Trial, Wish, wished
+from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Slots, TrialSpec, Wanted
 
 Row = dict[str, Any]
+_GRANTED, _RUNNING, _ENDED = "granted", "running", "ended"
+"""States of a run as its table and neighbours have them."""
 
 
 def wish_of(
@@ -111,44 +113,45 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
 
 
 def run_row(run: Run) -> Row:
+    grant, gang, asked = run.grant, run.gang, run.asked
     return {
-        "run": run.id,
-        "tenant": run.tenant,
-        "trial": run.trial,
-        "experiment": run.experiment,
-        "allocation": run.allocation,
-        "token": run.token,
-        "number": run.number,
-        "request": run.request,
-        "generation": run.generation,
+        "run": grant.id,
+        "tenant": grant.tenant,
+        "trial": grant.trial,
+        "experiment": grant.experiment,
+        "allocation": grant.allocation,
+        "token": grant.token,
+        "number": grant.number,
+        "request": grant.request,
+        "generation": gang.generation,
         "version": run.version,
-        "pool": run.pool,
-        "state": run.state,
-        "members": [_share_row(share) for share in run.shares],
+        "pool": grant.pool,
+        "state": _stored_state(run),
+        "members": [_share_row(share) for share in gang.shares],
         "preempted": run.preempted,
-        "asked_because": run.asked.because if run.asked else None,
-        "asked_for": run.asked.trial if run.asked else None,
-        "asked_slots": run.asked.slots if run.asked else None,
+        "asked_because": asked.because if asked else None,
+        "asked_for": asked.trial if asked else None,
+        "asked_slots": asked.slots if asked else None,
         "is_stale": run.is_stale,
-        "step": run.step,
-        "announced": run.announced,
-        "granted_at": run.granted_at,
+        "step": run.progress.step,
+        "announced": run.progress.announced,
+        "granted_at": grant.granted_at,
         "ended_at": run.ended_at,
         "exits": [{"worker": worker, **exited._asdict()} for worker, exited in run.exits],
         "first_exit_at": run.first_exit_at,
         "pause_asked": run.pause_asked,
-        "forming": _forming_row(run) if run.is_live else None,
+        "forming": _forming_row(gang) if gang.is_live else None,
         "took": run.took._asdict() if run.took != Took() else None,
     }
 
 
 def run_of(row: Any) -> Run:
-    """From a row of `run`, with whom its trial belongs to. A run that all members had named is taken as seen by all of them."""
-    shares, forming = _shares_of(row.members), row.forming or {}
-    state = RunState(row.state)
-    workers = frozenset(share.worker for share in shares)
+    """From a row of `run`, with whom its trial belongs to."""
+    gang, asked = _gang_of(row), asked_of(row)
     exits = tuple(_exit_of(dict(exited)) for exited in row.exits)
-    return Run(
+    is_ended = row.state == _ENDED
+    released = gang.workers if is_ended else frozenset(worker for worker, _ in exits)
+    grant = Grant(
         id=RunId(row.run),
         allocation=AllocationId(row.allocation),
         trial=TrialId(row.trial),
@@ -158,31 +161,49 @@ def run_of(row: Any) -> Run:
         number=row.number,
         token=row.token,
         request=row.request,
-        shares=shares,
         granted_at=row.granted_at,
         workspace=row.workspace,
         owner=row.owner,
-        generation=row.generation,
+    )
+    return Run(
+        grant=grant,
+        gang=gang._replace(released=released),
         version=row.version,
-        state=state,
-        preempted=row.preempted,
-        asked=asked_of(row),
-        is_stale=row.is_stale,
-        step=row.step,
-        announced=row.announced,
-        settled=row.settled,
-        ended_at=row.ended_at,
-        seen=frozenset() if state is RunState.GRANTED else workers - frozenset(forming.get("unseen", ())),
+        state=state_of(is_ended, exits, asked),
+        progress=Progress(step=row.step, announced=row.announced, settled=row.settled),
+        asked=asked,
+        pause_asked=row.pause_asked,
         exits=exits,
         first_exit_at=row.first_exit_at,
-        kill_rest=any(not exited.is_clean for _, exited in exits),
-        pause_asked=row.pause_asked,
-        released=workers if state is RunState.ENDED else frozenset(worker for worker, _ in exits),
-        is_live=row.forming is not None,
-        target=_shares_of(forming.get("target", ())),
-        resized_at=datetime.fromisoformat(forming["since"]) if forming.get("since") else None,
-        former=frozenset(WorkerId(worker) for worker in forming.get("former", ())),
+        ended_at=row.ended_at,
+        is_stale=row.is_stale,
         took=Took(**(row.took or {})),
+    )
+
+
+def _stored_state(run: Run) -> str:
+    """`granted`, `running` or `ended`: the rest of its state follows from what else is stored (`state_of`)."""
+    if run.is_ended:
+        return _ENDED
+    return _GRANTED if run.gang.state is GangState.STARTING else _RUNNING
+
+
+def _gang_of(row: Any) -> Gang:
+    """A gang that all members had named is taken as seen by all of them."""
+    shares, forming = _shares_of(row.members), row.forming or {}
+    target = _shares_of(forming.get("target", ()))
+    is_starting = row.state == _GRANTED
+    state = GangState.STARTING if is_starting else GangState.TRAINING
+    unseen = frozenset(forming.get("unseen", ()))
+    return Gang(
+        shares=shares,
+        state=GangState.FORMING if target else state,
+        generation=row.generation,
+        is_live=row.forming is not None,
+        target=target,
+        since=datetime.fromisoformat(forming["since"]) if forming.get("since") else None,
+        seen=NOBODY if is_starting else frozenset(share.worker for share in shares) - unseen,
+        former=frozenset(WorkerId(worker) for worker in forming.get("former", ())),
     )
 
 
@@ -203,13 +224,13 @@ def _shares_of(members: Any) -> tuple[Share, ...]:
     )
 
 
-def _forming_row(run: Run) -> Row:
+def _forming_row(gang: Gang) -> Row:
     """Of a run that can be resized while it trains: what it is becoming, and who had a part in it."""
     return {
-        "target": [_share_row(share) for share in run.target],
-        "since": run.resized_at.isoformat() if run.resized_at else None,
-        "former": sorted(run.former),
-        "unseen": sorted(run.workers - run.seen),
+        "target": [_share_row(share) for share in gang.target],
+        "since": gang.since.isoformat() if gang.since else None,
+        "former": sorted(gang.former),
+        "unseen": sorted(gang.workers - gang.seen),
     }
 
 

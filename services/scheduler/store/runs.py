@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.asked import Asked
+from services.scheduler.core.state.records.asked import Asked
 from services.scheduler.store.rows import asked_of
 from services.scheduler.store.tables import run, trial, wanted
+from shared.database.tables import tables_of
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts
 
@@ -71,3 +72,9 @@ async def has_trial(connection: AsyncConnection, tenant: TenantId, trial_id: Tri
     """Whether the tenant has had such a trial here."""
     query = select(trial.c.trial).where(trial.c.trial == trial_id, trial.c.tenant == tenant)
     return (await connection.execute(query)).one_or_none() is not None
+
+
+async def is_deleted(connection: AsyncConnection, run_id: RunId) -> bool:
+    """Whether the run was one of what was deleted."""
+    deleted = tables_of("scheduler").deleted
+    return (await connection.execute(select(deleted.c.id).where(deleted.c.id == run_id))).first() is not None

@@ -9,8 +9,8 @@ from sqlalchemy import BigInteger, cast, extract, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.queue import Part
-from services.scheduler.core.trial import Trial, Wish
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.trial import Trial, Wish
 from services.scheduler.store.rows import Row, trial_of, wish_of
 from services.scheduler.store.tables import part, run, trial, wanted
 from shared.database.statements import among, as_json, records, rows_given

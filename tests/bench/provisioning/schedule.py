@@ -12,9 +12,9 @@ from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import worker_at
 from services.provisioner.core.planning.loads import Load
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.decisions import Demand as Told
-from services.scheduler.core.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.planning.decisions import Demand as Told
+from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import PoolName, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.node import Drained, Told as Command

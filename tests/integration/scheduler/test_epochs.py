@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import text
 
-from services.scheduler.core.trial import RequestState
+from services.scheduler.core.state.records.trial import RequestState
 from services.scheduler.store.rows import trial_row
 from services.scheduler.store.save import Rows, save_under
 from shared.database.engine import Database

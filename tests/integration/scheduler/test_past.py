@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from services.scheduler.core.decay import Decay, History, Past
-from services.scheduler.core.queue import milliseconds
+from services.scheduler.core.state.indexes.decay import Decay, History, Past
+from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.store.load import load_world
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.policies import save_pool

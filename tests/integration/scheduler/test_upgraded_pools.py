@@ -8,9 +8,9 @@ from alembic.config import Config
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.rulings.rules import rules_of
+from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.store.policies import load_pools
+from services.scheduler.store.rules import rules_of
 from shared.database.engine import Database
 from shared.database.upgrading import migrate
 from shared.messages.pools import PoolRules

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.explain.alternatives import Alternative, alternatives
-from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.core.explain.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
-from services.scheduler.core.trial import RequestState
+from services.scheduler.core.explaining.alternatives import Alternative, alternatives
+from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.explaining.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
+from services.scheduler.core.state.records.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId
 from shared.messages.specs import Wanted
@@ -56,14 +56,14 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
                 fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
             wish = replace(trial.wish, version=trial.wish.version + 1, wanted=Wanted.KILL)
-            wishes.on_wish(world.cluster, wish, 0, world.now)
+            world.cluster.apply(wishes.on_wish(world.cluster, wish, 0, world.now))
             fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
-            wishes.on_wish(world.cluster, fresh, world.places, world.now)
+            world.cluster.apply(wishes.on_wish(world.cluster, fresh, world.places, world.now))
         case OtherPart(part):
-            wishes.on_part(world.cluster, trial.wish.experiment, part)
+            world.cluster.apply(wishes.on_part(world.cluster, trial.wish.experiment, part))
         case OtherMaximum(path, maximum):
             before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
-            wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum))
+            world.cluster.apply(wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum)))
 
 
 def two_pools(policy: PoolPolicy) -> World:
@@ -118,10 +118,10 @@ def test_asking_changes_nothing_then_or_later(crowd: Crowd, events: list[Event],
     for event in events:
         for world in (asked, left_alone):
             happen(world, event)
-        changes = deepcopy(asked.cluster.changes)
+        changes = deepcopy(asked.cluster.unsaved)
         for name in list(waiting(asked)):
             found(asked, name)
-        assert asked.cluster.changes == changes
+        assert asked.cluster.unsaved == changes
         assert asked.plan() == left_alone.plan()
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.budgets import month_of, next_month, on_spending, warnings_of
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
-from services.scheduler.core.shares import Path
-from services.scheduler.core.spending import Spending
+from services.scheduler.core.explaining.advice import warnings_of
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.state.records.pool import Path, PoolPolicy
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.spending import Spending, month_of, next_month
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
@@ -23,7 +23,7 @@ LAB: Path = (tenant_id(0), "lab")
 
 
 def spend(world: World, spent: float, path: Path = TENANT, of: float = 100.0, **more: Any) -> None:
-    on_spending(world.cluster, {path: Spending(of, spent, **more)})
+    world.cluster.apply(on_spending(world.cluster, {path: Spending(of, spent, **more)}))
 
 
 def one_runs_one_waits(policy: PoolPolicy = PRICED, **more: Any) -> World:
@@ -64,7 +64,7 @@ def test_it_starts_when_the_budget_is_taken_away_or_raised_or_the_month_is_over(
     after: dict[Path, Spending],
 ) -> None:
     world = one_runs_one_waits()
-    on_spending(world.cluster, after)
+    world.cluster.apply(on_spending(world.cluster, after))
     world.cycle()
     assert world.running() == {1, 2}
 
@@ -95,7 +95,7 @@ def test_with_preempt_running_work_is_asked_once_and_waits_then() -> None:
     world.exit(1, Exit(acknowledged=Signal.PREEMPT))
     world.cycle()
     assert world.running() == set()
-    on_spending(world.cluster, {})
+    world.cluster.apply(on_spending(world.cluster, {}))
     world.cycle()
     assert world.running() == {1, 2}
 
@@ -156,7 +156,7 @@ def test_whatever_waits_and_comes_machines_are_asked_for_as_far_as_every_budget_
     for number, (tenant, workspace) in enumerate(requests):
         world.want(number, tenant=tenant, workspace=workspace, experiment=HOLDERS.index((tenant, workspace)))
     for at, (spending, come) in enumerate(looks):
-        on_spending(world.cluster, spending)
+        world.cluster.apply(on_spending(world.cluster, spending))
         before = world.running()
         for number in range(come):
             world.worker(f"w{at}-{number}")

@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.carried import Carried, carried_by_all
-from services.scheduler.core.events import heard
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.carried import Carried, carried_by_all
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import World, tenant_id
 
@@ -68,5 +68,5 @@ def test_a_machine_that_is_gone_is_not_spoken_of() -> None:
     world = World()
     for name in ("a", "b"):
         world.worker(name)
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
+    world.cluster.apply(on_removed(world.cluster, WorkerId("a"), world.now))
     assert list(carried_by_all(world.cluster)) == [WorkerId("b")]

@@ -1,11 +1,11 @@
 """What a pool does that nobody has configured: tenants, users and experiments share it, long runs take turns, elastic runs shrink."""
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.trial import Needs
-from services.scheduler.rulings.rules import ruled, rules_of
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Needs
 from services.scheduler.service import default_policy
 from services.scheduler.settings import PoolSection
+from services.scheduler.store.rules import ruled, rules_of
 from shared.messages.pools import PoolRules
 from simulator.files.reading import read_policy
 from simulator.files.schema import Cluster, Machines

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.desired import agrees, desired_of
-from services.scheduler.core.liveness import GONE_AFTER_S, Silence
-from services.scheduler.core.run import Exit
+from services.scheduler.core.state.desired import agrees, desired_of
+from services.scheduler.core.state.liveness import GONE_AFTER_S, Silence
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.unit.scheduler.world import World

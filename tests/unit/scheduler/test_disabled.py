@@ -1,7 +1,7 @@
 """Single slots that take no more work: what runs there ends by itself, and nobody counts on them."""
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
@@ -14,7 +14,7 @@ def world(slots: int = 2, **policy: object) -> World:
 
 
 def disable(found: World, slot: int, undo: bool = False) -> None:
-    draining.on_slot(found.cluster, WorkerId("a"), slot, undo)
+    found.cluster.apply(draining.on_slot(found.cluster, WorkerId("a"), slot, undo))
 
 
 def slots_of(found: World, number: int) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ def test_a_request_for_all_slots_waits_while_one_is_disabled() -> None:
     found.want(1, 4)
     found.cycle()
     assert not found.running()
-    draining.on_slot(found.cluster, WorkerId("unknown"), 0, undo=False)
+    found.cluster.apply(draining.on_slot(found.cluster, WorkerId("unknown"), 0, undo=False))
 
 
 def test_a_worker_whose_disk_is_full_gets_nothing_until_it_has_room() -> None:

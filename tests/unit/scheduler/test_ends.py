@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
-from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed, Ended, WorkerGone
-from services.scheduler.core.run import MAX_FRUITLESS, Exit
-from services.scheduler.core.run_states import RUN
-from services.scheduler.core.trial import REQUEST, back_off
-from services.scheduler.core.worker import DRAIN, LIVENESS
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import ends, wishes
+from services.scheduler.core.reducers.judging import MAX_FRUITLESS
+from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
+from services.scheduler.core.state.facts import Closed, Ended, WorkerGone
+from services.scheduler.core.state.observed import Observed
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run_states import GANG, RUN, RunState
+from services.scheduler.core.state.records.trial import REQUEST, back_off
+from services.scheduler.core.state.records.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
 from shared.machine import Machine
 from shared.messages.specs import Signal, Wanted
@@ -26,7 +29,7 @@ INVALID = Exit(exit_code=65, is_invalid=True, reason="no batch fits")
 
 def told(world: World) -> tuple[str, bool, str | None]:
     """Outcome of the run, whether it was charged, and how the request closed."""
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     ended = [fact for fact in facts if isinstance(fact, Ended)]
     closed = [fact for fact in facts if isinstance(fact, Closed)]
     assert len(ended) == 1 and len(closed) <= 1
@@ -69,7 +72,7 @@ def test_an_exit_means(wanted: Wanted, exited: Exit, expected: tuple[str, bool, 
     world.cycle()
     if wanted is not RUNS:
         world.want(1, wanted=wanted, version=2)
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, exited)
     assert told(world) == expected
     assert world.trial(1).state == ("closed" if expected[2] else "queued")
@@ -81,17 +84,17 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     hung = {name: tuple(replace(one, hangs=True) for one in world.observed(name)) for name in ("a", "b")}
     world.worker("a", allocations=hung["a"])
     world.worker("b")
-    assert not world.run(1).hangs, "one of them may work for the other"
+    assert not world.run(1).gang.hangs, "one of them may work for the other"
     world.worker("a")
     world.worker("b", allocations=hung["b"])
-    assert not world.run(1).hangs, "the first has moved since"
-    world.cluster.take_changes()
+    assert not world.run(1).gang.hangs, "the first has moved since"
+    world.cluster.take_unsaved()
     world.worker("a", allocations=hung["a"])
-    assert world.run(1).hangs and set(world.cluster.take_changes().desired) >= {"a", "b"}
+    assert world.run(1).gang.hangs and set(world.cluster.take_unsaved().desired) >= {"a", "b"}
     world.exit(1, Exit(exit_code=None, reason="the trial hangs"), workers=("b",))
     world.exit(1, Exit(exit_code=None, reason="the trial hangs too"), workers=("a",))
     assert told(world) == ("failed", True, None)
@@ -104,10 +107,10 @@ def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason()
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, FAILED, workers=("a",))
     world.exit(1, INVALID, workers=("b",))
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     (closed,) = (fact for fact in facts if isinstance(fact, Closed))
     (ended,) = (fact for fact in facts if isinstance(fact, Ended))
     assert closed.is_invalid and ended.ending.is_invalid
@@ -121,7 +124,7 @@ def test_restarts_are_charged_until_they_are_used_up() -> None:
     world.want(1)
     for attempt in range(3):
         world.cycle()
-        world.cluster.take_changes()
+        world.cluster.take_unsaved()
         world.exit(1, FAILED)
         assert world.trial(1).restarts == min(attempt + 1, 2)
     assert world.trial(1).state == "closed"
@@ -152,7 +155,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
             world.wait(1)
         waited.append((world.now - before).total_seconds())
         world.exit(1, MACHINE._replace(reason="the object store has no such object"))
-    closed = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, Closed)]
+    closed = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, Closed)]
     assert waited == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256]
     assert (world.trial(1).state, world.trial(1).restarts) == ("closed", 0)
     assert [fact.reason for fact in closed] == [
@@ -193,11 +196,11 @@ def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause() -> None:
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
-    assert world.run(1).kill_rest and not world.run(1).is_ended
+    assert world.run(1).state is RunState.KILLING and not world.run(1).is_ended
     world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
-    fact = next(fact for fact in world.cluster.take_changes().facts if isinstance(fact, Ended))
+    fact = next(fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, Ended))
     assert fact.exit and (fact.exit.exit_code, fact.exit.validations) == (3, 4)
     assert fact.ending.charged
 
@@ -209,10 +212,10 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None
     world.want(1, 2)
     world.cycle()
     world.exit(1, workers=("a",))
-    ends.on_tick(world.cluster, world.now + timedelta(seconds=29))
-    assert not world.run(1).kill_rest
-    ends.on_tick(world.cluster, world.now + timedelta(seconds=30))
-    assert world.run(1).kill_rest
+    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=29)))
+    assert world.run(1).state is not RunState.KILLING
+    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=30)))
+    assert world.run(1).state is RunState.KILLING
 
 
 @pytest.mark.parametrize(("settled", "expected"), [(2, {1}), (1, set())])
@@ -228,7 +231,7 @@ def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(
     assert world.trial(1).state == "awaiting"
     world.wait(24 * 3600)
     assert world.cycle() == [], "no time that passes here gives a checkpoint up"
-    wishes.on_settled(world.cluster, world.run(1).id, world.now, settled)
+    world.cluster.apply(wishes.on_settled(world.cluster, world.run(1).id, world.now, settled))
     world.cycle()
     assert world.running() == expected
 
@@ -238,10 +241,10 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     world.worker("a")
     world.worker("b")
     world.silence("a")
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     for name in ("a", "b"):
-        heard.on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes")
-    gone = [fact for fact in world.cluster.take_changes().facts if isinstance(fact, WorkerGone)]
+        world.cluster.apply(on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
+    gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerGone)]
     assert [fact.worker.id for fact in gone] == ["a"]
 
 
@@ -250,7 +253,7 @@ def test_a_request_without_a_run_closes_once_with_what_was_wanted() -> None:
     world.want(1)
     world.want(1, wanted=STOPS, version=2)
     world.want(1, wanted=KILLS, version=3)
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     assert [fact.outcome for fact in facts if isinstance(fact, Closed)] == ["stopped"]
 
 
@@ -269,7 +272,7 @@ def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_num
 def test_an_unknown_pool_is_rejected_with_the_reason() -> None:
     world = World()
     world.want(1, pool="nowhere")
-    fact = world.cluster.take_changes().facts[0]
+    fact = world.cluster.take_unsaved().facts[0]
     assert isinstance(fact, Closed) and (fact.outcome, fact.reason) == (
         "rejected",
         "pool nowhere does not exist",
@@ -284,7 +287,7 @@ def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge() -> Non
     world.worker("a", allocations=())
     assert world.trial(1).state == "running", "not yet delivered is not lost"
     world.worker("a")
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.worker("a", allocations=())
     assert told(world) == ("lost", False, None)
 
@@ -295,7 +298,7 @@ def test_an_exit_of_another_token_or_repeated_changes_nothing() -> None:
     world.want(1)
     world.cycle()
     run = world.run(1)
-    stale = heard.Observed(run.allocation, run.id, run.token - 1, exit=Exit())
+    stale = Observed(run.allocation, run.id, run.token - 1, exit=Exit())
     world.worker("a", allocations=(stale,))
     assert world.trial(1).state == "running"
     world.exit(1, FAILED)
@@ -328,7 +331,7 @@ def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run()
     assert [run.number for run in world.cycle()] == [2]
 
 
-@pytest.mark.parametrize("machine", [REQUEST, RUN, LIVENESS, DRAIN], ids=lambda machine: machine.name)
+@pytest.mark.parametrize("machine", [REQUEST, RUN, GANG, LIVENESS, DRAIN], ids=lambda machine: machine.name)
 def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[Any, Any]) -> None:
     states = {state for state, _ in machine.table} | set(machine.table.values())
     assert machine.reachable() == states
@@ -339,7 +342,7 @@ def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[
 def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more() -> None:
     world = World()
     world.worker("a", 1)
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
-    world.cluster.changes.facts.clear()
+    world.cluster.apply(on_removed(world.cluster, WorkerId("a"), world.now))
+    world.cluster.unsaved.facts.clear()
     world.silence("a")
-    assert world.cluster.changes.facts == []
+    assert world.cluster.unsaved.facts == []

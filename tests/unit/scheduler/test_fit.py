@@ -2,10 +2,12 @@
 
 import pytest
 
-from services.scheduler.core.events import draining, heard
-from services.scheduler.core.placement.fit import Reach, reach_of
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.planning.fit import Reach, reach_of
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
@@ -57,8 +59,8 @@ def test_labels_of_a_drained_machine_are_known_and_those_of_one_that_is_gone_are
     world.worker("a", 4, labels=R7.required)
     world.worker("b", 2)
     pool, workers = world.cluster.pools[POOL], world.cluster.workers
-    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
-    world.cluster.refresh()
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
+    refresh(world.cluster)
     assert not reach_of(pool.capacity, pool.policy, workers.values(), tenant_id(), Needs(where=R7)).is_final
-    heard.on_removed(world.cluster, WorkerId("a"), world.now)
+    world.cluster.apply(on_removed(world.cluster, WorkerId("a"), world.now))
     assert reach_of(pool.capacity, pool.policy, workers.values(), tenant_id(), Needs(where=R7)).is_final

@@ -3,12 +3,12 @@
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explain.refusals import binding_of
-from services.scheduler.core.forecast.lengths import ENOUGH, survival
-from services.scheduler.core.forecast.start import Start, forecast
-from services.scheduler.core.placement.labels import Where, labels_of
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.explaining.forecast.start import Start, forecast
+from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.state.indexes.lengths import ENOUGH, survival
+from services.scheduler.core.state.records.labels import Where, labels_of
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Needs
 from shared.ids import PoolName
 from shared.messages.specs import Wanted
 from tests.support.policies import plain

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from services.scheduler.core.explain.refusals import binding_of
+from services.scheduler.core.explaining.refusals import binding_of
 from services.scheduler.queries import foreseeing
 from services.scheduler.queries.foreseeing import foresee, with_starts
 from services.scheduler.queries.listing import page_of

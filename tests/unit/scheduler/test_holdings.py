@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.holdings import Holding, Ledger
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
-from services.scheduler.core.worker import Liveness
+from services.scheduler.core.state.indexes.holdings import Holding, Ledger
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.worker import Liveness
 from shared.ids import WorkerId
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
 from tests.unit.scheduler.world import NOW, POOL, Event, World, tenant_id

@@ -2,17 +2,18 @@
 
 import pytest
 
-from services.scheduler.core.events import draining, heard
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Ended, WorkerEmptied, WorkerUp
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.reducers.workers import on_worker_lost
+from services.scheduler.core.state.facts import Ended, WorkerEmptied, WorkerUp
+from services.scheduler.core.state.observed import Leaving
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
-from shared.messages.allocations import Leaving
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import World
 
-SOON = Leaving(reason="AWS takes this spot instance back (terminate)", in_s=118.0)
-PERHAPS = Leaving(reason="AWS recommends to leave this spot instance (rebalance)")
+SOON = Leaving(in_s=118.0)
+PERHAPS = Leaving()
 
 
 def begun() -> World:
@@ -68,17 +69,17 @@ def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again
 def test_the_last_word_of_a_drained_machine_is_always_that_it_is_empty(change: str) -> None:
     world, a = World(), WorkerId("a")
     world.worker("a", 2)
-    draining.on_drain(world.cluster, a, reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, a, reclaim=False, undo=False))
     world.cycle()
     match change:
         case "leaves":
             world.worker("a", 2, leaving=PERHAPS)
         case "slot disabled":
-            draining.on_slot(world.cluster, a, 0, undo=False)
+            world.cluster.apply(draining.on_slot(world.cluster, a, 0, undo=False))
         case "drained again":
-            draining.on_drain(world.cluster, a, reclaim=True, undo=False)
+            world.cluster.apply(draining.on_drain(world.cluster, a, reclaim=True, undo=False))
         case "comes back":
-            heard.on_silent(world.cluster, a, "not heard", world.now)
+            world.cluster.apply(on_worker_lost(world.cluster, a, "not heard", world.now))
             world.worker("a", 2)
     world.cycle()
     assert isinstance(world.told.facts[-1], WorkerEmptied)

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explain.places import ahead
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.explaining.places import ahead
+from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.cycle import Term
 from services.scheduler.queries import sifting
 from services.scheduler.queries.listing import page_of

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.unit.scheduler.test_ends import FAILED, told
 from tests.unit.scheduler.world import World
@@ -17,9 +17,9 @@ def test_a_log_policy_can_make_a_failure_the_last() -> None:
     world.worker("a")
     world.want(1)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, FAILED._replace(reason="it broke", policies=(("NCCL", "label"), ("OOM", "cancel_retries"))))
-    facts = world.cluster.take_changes().facts
+    facts = world.cluster.take_unsaved().facts
     (closed,) = (fact for fact in facts if isinstance(fact, Closed))
     assert closed.outcome == "failed"
     assert closed.reason == "it broke; it is not tried again: log policy 'OOM' was met"
@@ -32,7 +32,7 @@ def test_a_log_policy_ends_nothing_that_gave_way(signal: Signal) -> None:
     world.worker("a")
     world.want(1)
     world.cycle()
-    world.cluster.take_changes()
+    world.cluster.take_unsaved()
     world.exit(1, Exit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
     assert told(world)[0] in ("preempted", "parked")
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.pauses import PRIOR_MS
-from services.scheduler.core.plan import plan
-from services.scheduler.core.run import Exit
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.state.indexes.pauses import PRIOR_MS
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
@@ -77,7 +77,7 @@ def test_the_run_that_was_saved_last_moves() -> None:
     world = split()
     world.wait(20)
     run = world.run(2)
-    world.cluster.follow(run._replace(saved_at=world.now))
+    world.cluster.follow(run.with_progress(saved_at=world.now))
     world.wait(10)
     assert asked(world) == [2]
 
@@ -154,7 +154,7 @@ def test_moves_cost_no_more_than_was_waited_and_records_plan_alike(
             run = world.cluster.runs[signal.run]
             assert signal.because == "defragment"
             assert signal.for_trial is not None and planned.refusals[signal.for_trial] == "preempting"
-            held_ms = (world.now - (run.saved_at or run.granted_at)) / timedelta(milliseconds=1)
+            held_ms = (world.now - (run.progress.saved_at or run.granted_at)) / timedelta(milliseconds=1)
             spent_ms += run.slots * (held_ms + PAUSE_MS)
         assert spent_ms <= lost_ms
         step(world)

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.decay import Decay, History
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.run import Exit
-from services.scheduler.core.shares import Node
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.indexes.decay import Decay, History
+from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World

@@ -3,9 +3,10 @@
 from collections import Counter
 from fractions import Fraction
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
@@ -28,7 +29,7 @@ def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time() -> None:
         world.want(number, part=HALF)
     world.cycle()
     assert on(world, 1) == on(world, 2) != on(world, 3)
-    world.cluster.refresh()
+    refresh(world.cluster)
     assert world.cluster.pools[POOL].capacity.free == 0
 
 
@@ -40,7 +41,7 @@ def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_ope
     world.cycle()
     assert on(world, 3) == on(world, 2)
     assert on(world, 4) == on(world, 1)
-    world.cluster.refresh()
+    refresh(world.cluster)
     assert world.cluster.pools[POOL].capacity.free == 1
 
 

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.facts import Granted
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.facts import Granted
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, Signal
 from tests.support.policies import plain
@@ -62,7 +63,7 @@ def happen(world: World, event: Event) -> None:
         case ("heard", name, keeps):
             world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
         case ("drain", name, undo):
-            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
@@ -92,7 +93,7 @@ def check_slots(world: World) -> None:
 
 def check_free(world: World) -> None:
     """The pool counts as free what no run has, and a slot that is shared as taken."""
-    world.cluster.refresh()
+    refresh(world.cluster)
     pool = world.cluster.pools[POOL]
     open_ones = [worker for worker in world.cluster.workers.values() if worker.is_open]
     assert pool.capacity.free == sum(len(worker.free_slot_ids) for worker in open_ones)
@@ -102,7 +103,7 @@ def check_free(world: World) -> None:
         for run in world.cluster.runs.values()
         if not run.is_over
         for share in run.shares
-        if share.worker not in run.released
+        if share.worker not in run.gang.released
     )
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from services.scheduler.core.asked import Asked
-from services.scheduler.core.elastic.arrange import Member, arrange
-from services.scheduler.core.events import heard
-from services.scheduler.core.events.grants import on_preempted
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.pauses import PRIOR_MS, Kind
-from services.scheduler.core.run import Exit
+from services.scheduler.core.planning.elastic.arrange import Member, arrange
+from services.scheduler.core.reducers.grants import on_preempted
+from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.state.indexes.pauses import PRIOR_MS, Kind
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.seeing import refresh
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
@@ -32,12 +33,12 @@ def step(world: World, number: int, reached: int = 1) -> None:
         others = tuple(other for other in world.observed(share.worker) if other.run != run.id)
         slots = world.cluster.workers[share.worker].slot_ids
         said = Heard(WorkerId(share.worker), POOL, "cpu", slots, allocations=(*others, one))
-        heard.on_heard(world.cluster, said, world.now)
+        world.cluster.apply(on_heard(world.cluster, said, world.now))
 
 
 def restart(world: World, number: int, leave_s: float, start_s: float, queued_s: float = 60) -> None:
     """A trial's run is asked and goes, and after a wait its next one begins to train."""
-    on_preempted(world.cluster, world.run(number).id, Asked("drain"))
+    world.cluster.apply(on_preempted(world.cluster, world.run(number).id, Asked("drain")))
     world.wait(leave_s)
     world.exit(number, SAVED)
     world.wait(queued_s)
@@ -99,8 +100,8 @@ def step_saved(world: World) -> None:
     """All that runs has saved just now."""
     for number in world.running():
         run = world.run(number)
-        world.cluster.follow(run._replace(saved_at=world.now))
-    world.cluster.refresh()
+        world.cluster.follow(run.with_progress(saved_at=world.now))
+    refresh(world.cluster)
 
 
 def test_a_resize_while_it_trains_is_what_forming_the_gang_took() -> None:

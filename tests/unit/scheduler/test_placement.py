@@ -7,10 +7,10 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.placement.capacity import Ask, Capacity
-from services.scheduler.core.placement.ground import Topology
-from services.scheduler.core.placement.labels import Labels, Where, labels_of
-from services.scheduler.core.placement.spot import Spot
+from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity
+from services.scheduler.core.state.indexes.placement.ground import Topology
+from services.scheduler.core.state.indexes.placement.spot import Spot
+from services.scheduler.core.state.records.labels import Labels, Where, labels_of
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import Event, tenant_id
 

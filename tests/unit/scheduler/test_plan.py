@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.support.policies import plain
@@ -202,7 +202,7 @@ def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty() -> None:
     world.worker("a", 2)
     world.want(1)
     world.cycle()
-    assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
     world.want(2)
     assert world.cycle() == []
     world.exit(1)
@@ -217,7 +217,7 @@ def test_who_waits_for_a_draining_worker_is_told_of_it() -> None:
     world = World()
     world.worker("a", 2)
     world.worker("b", 1)
-    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
     world.want(1)
     world.want(2, 2)
     world.want(3)
@@ -226,9 +226,9 @@ def test_who_waits_for_a_draining_worker_is_told_of_it() -> None:
         told = explain(world.cluster, world.trial(number))
         assert (told.code, told.facts["draining_slots"]) == (code, 2)
         assert told.message.endswith("; 2 more slots on workers that are being drained (a)")
-    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=True)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=True))
     assert "drained" not in explain(world.cluster, world.trial(3)).message
-    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
     world.silence("a")
     assert "drained" not in explain(world.cluster, world.trial(3)).message, "it is lost"
 

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import draining, wishes
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Closed
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
@@ -103,9 +103,9 @@ def happen(world: World, event: Event) -> None:
         case ("moved", name, rack):
             world.worker(name, WORKERS[name], labels=(("rack", rack),))
         case ("drain", name, undo):
-            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            world.cluster.apply(draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo))
         case ("slot", name, slot, undo):
-            draining.on_slot(world.cluster, WorkerId(name), slot, undo)
+            world.cluster.apply(draining.on_slot(world.cluster, WorkerId(name), slot, undo))
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
@@ -115,7 +115,7 @@ def happen(world: World, event: Event) -> None:
         case ("wait", seconds):
             world.wait(seconds)
         case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:
-            wishes.on_settled(world.cluster, world.run(number).id, world.now)
+            world.cluster.apply(wishes.on_settled(world.cluster, world.run(number).id, world.now))
         case ("cycle",):
             world.cycle()
 
@@ -197,7 +197,7 @@ def test_every_request_closes_at_most_once_and_stays_closed(events: list[Event],
     closed = set()
     for event in events:
         happen(world, event)
-        facts, world.cluster.changes.facts = world.cluster.changes.facts, []
+        facts, world.cluster.unsaved.facts = world.cluster.unsaved.facts, []
         for fact in facts:
             if isinstance(fact, Closed):
                 key = (fact.trial.id, fact.trial.wish.request)

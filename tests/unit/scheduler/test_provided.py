@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.indexes import open_pools
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.queries.validating import validate_placement
 from shared.errors import Rejected
 from shared.ids import WorkerId
@@ -35,7 +35,7 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
     with pytest.raises(Rejected, match="is being given up") as refused:
         validate_placement(world.cluster, tenant_id(), question)
     assert refused.value.code == "pool_closing"
-    assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))
     world.exit(1)
     world.worker("a")
     assert POOL in open_pools(world.cluster.pools), "somebody waits"

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.plan import Grant
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.planning.plan import Grant
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import TenantId
 from shared.messages.specs import Signal
 from tests.support.policies import plain
@@ -159,7 +159,7 @@ def test_the_one_that_saved_last_is_asked_first() -> None:
     world.worker(
         first, allocations=tuple(type(o)(o.allocation, o.run, o.token, checkpoints=1) for o in saved)
     )
-    assert world.run(1).saved_at and run.saved_at is None
+    assert world.run(1).progress.saved_at and run.progress.saved_at is None
     world.want(3, experiment=1)
     world.cycle()
     assert give_back(world) == {1}

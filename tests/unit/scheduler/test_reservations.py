@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import wishes
-from services.scheduler.core.plan import plan
-from services.scheduler.core.run import Exit
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers import wishes
+from services.scheduler.core.state.records.run import Exit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
@@ -106,7 +106,7 @@ def test_a_cancelled_booking_keeps_nothing() -> None:
     step(world)
     assert world.running() == set()
     (name,) = world.cluster.pools[POOL].reservations
-    wishes.on_reservation_cancelled(world.cluster, name)
+    world.cluster.apply(wishes.on_reservation_cancelled(world.cluster, name))
     world.cycle()
     assert world.running() == {1}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.placement.labels import Where, labels_of
+from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.state.records.labels import Where, labels_of
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World

@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.facts import Ended
-from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import TURN_OVER, Exit, Run
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers.judging import TURN_OVER
+from services.scheduler.core.state.facts import Ended
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit, Run
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
@@ -131,7 +132,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -
     assert run.yields
     world = slicing.world
     world.exit(1, YIELDED)
-    (ended,) = world.cluster.changes.facts
+    (ended,) = world.cluster.unsaved.facts
     assert isinstance(ended, Ended) and ended.ending.reason == TURN_OVER
     assert world.trial(1).turned_at == world.now
 

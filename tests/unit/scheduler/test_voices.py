@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from services.scheduler.core.events.voices import Claim, Doubt, Voices
-from services.scheduler.core.worker import Worker
+from services.scheduler.core.state.records.worker import Worker
+from services.scheduler.core.state.voices import Claim, Doubt, Voices
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import SlotKind
 from tests.unit.scheduler.world import POOL

@@ -5,18 +5,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from services.scheduler.core.changes import Changes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.saving import keep, record_of
-from services.scheduler.core.events import ends, heard, stops, wishes
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.loading import loading
-from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Exit, Run
-from services.scheduler.core.trial import Needs, Trial, Wish
+from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.reducers import ends, stops, wishes
+from services.scheduler.core.reducers.workers import on_heard, on_worker_lost
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.elastic.saving import keep, record_of
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.pool import PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.trial import Needs, Trial, Wish
+from services.scheduler.core.state.seeing import refresh
+from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.core.turn import take_turn
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
@@ -50,7 +52,7 @@ class World:
     tokens: int = 0
     places: int = 0
     cluster: Cluster = field(default_factory=Cluster)
-    told: Changes = field(default_factory=Changes)
+    told: Unsaved = field(default_factory=Unsaved)
 
     def __post_init__(self) -> None:
         self.cluster.advance_to(self.now)
@@ -58,11 +60,13 @@ class World:
 
     def worker(self, name: str, slots: int = 1, **changes: object) -> None:
         said = Heard(WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name))
-        heard.on_heard(self.cluster, replace(said, **changes), self.now)  # type: ignore[arg-type]
-        self.cluster.refresh()
+        self.cluster.apply(on_heard(self.cluster, replace(said, **changes), self.now))  # type: ignore[arg-type]
+        refresh(self.cluster)
 
     def observed(self, name: str) -> tuple[Observed, ...]:
-        runs = [run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.released]
+        runs = [
+            run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.gang.released
+        ]
         return tuple(Observed(run.allocation, run.id, run.token) for run in runs)
 
     def want(
@@ -84,14 +88,18 @@ class World:
             max_restarts=2,
         )
         self.places += 1
-        wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now)  # type: ignore[arg-type]
+        self.cluster.apply(wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
 
     def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
-        wishes.on_part(self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots, **more))
+        self.cluster.apply(
+            wishes.on_part(
+                self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots, **more)
+            )
+        )
 
     def quota(self, tenant: int, guaranteed: int = 0, maximum: int | None = None, **more: Any) -> None:
         path = (tenant_id(tenant), *([more.pop("workspace")] if "workspace" in more else []))
-        wishes.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more))
+        self.cluster.apply(wishes.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more)))
 
     def reserve(self, tenant: int, slots: int, begin_s: float, end_s: float, workspace: str = "") -> None:
         """From so many seconds from now, to so many."""
@@ -99,7 +107,7 @@ class World:
         begin_ms, end_ms = (self.cluster.now_ms + round(1000 * at) for at in (begin_s, end_s))
         self.places += 1
         one = Reservation(UUID(int=9000 + self.places), POOL, holder, slots, begin_ms, end_ms)
-        wishes.on_reserved(self.cluster, one)
+        self.cluster.apply(wishes.on_reserved(self.cluster, one))
 
     def wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -108,7 +116,7 @@ class World:
     def save(self, number: int) -> None:
         """The trial's run has saved a checkpoint, as its worker says."""
         run = self.run(number)
-        self.cluster.follow(run._replace(checkpoints=run.checkpoints + 1, saved_at=self.now))
+        self.cluster.follow(run.with_progress(checkpoints=run.progress.checkpoints + 1, saved_at=self.now))
 
     def rebuilt(self) -> Cluster:
         """A cluster that learns the same records, and nothing else; past use and the reservation are records too."""
@@ -121,7 +129,7 @@ class World:
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
-            wishes.on_reserved(new, one)
+            new.apply(wishes.on_reserved(new, one))
         for experiment, part in old.parts.items():
             new.put_part(experiment, part)
         with loading(new):
@@ -134,7 +142,7 @@ class World:
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
         by_token = sorted(old.runs.values(), key=lambda run: run.token)
-        stops.remember(new, ((run.experiment, run.took) for run in by_token))
+        new.apply(stops.on_term(new, ((run.experiment, run.took) for run in by_token)))
         new.pools[POOL].reserved = pool.reserved
         new.pools[POOL].turned_step = pool.turned_step
         return new
@@ -146,8 +154,8 @@ class World:
         """One turn, as the service takes it; the runs it made. `told` is what it changed."""
         before = self.tokens
         turn = take_turn(self.cluster, (), self.next_token, self.now)
-        self.told = turn.changes
-        return [self.cluster.runs[run] for run in turn.changes.runs if self.cluster.runs[run].token > before]
+        self.told = turn.unsaved
+        return [self.cluster.runs[run] for run in turn.unsaved.runs if self.cluster.runs[run].token > before]
 
     def next_token(self) -> int:
         self.tokens += 1
@@ -156,10 +164,14 @@ class World:
     def exit(self, number: int, how: Exit | None = None, workers: tuple[str, ...] | None = None) -> None:
         run = self.run(number)
         for worker in workers or [share.worker for share in run.shares]:
-            ends.on_exit(self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or Exit(), self.now)
+            self.cluster.apply(
+                ends.on_exit(
+                    self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or Exit(), self.now
+                )
+            )
 
     def silence(self, name: str) -> None:
-        heard.on_silent(self.cluster, WorkerId(name), "no heartbeat for 4 s", self.now)
+        self.cluster.apply(on_worker_lost(self.cluster, WorkerId(name), "no heartbeat for 4 s", self.now))
 
     def run(self, number: int) -> Run:
         found = self.trial(number).run

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.trial import Needs
 from shared.ids import PoolName
 from simulator.workloads.profiles import load_profile
 from simulator.workloads.published import MODELS, RESTART_MS, Job, read_jobs, workloads

@@ -5,13 +5,13 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.elastic.arrange import Member, arrange
-from services.scheduler.core.elastic.goodput import Limits, Noise
-from services.scheduler.core.elastic.history import GROWTH, History
-from services.scheduler.core.elastic.nearness import Taste
-from services.scheduler.core.elastic.packing import Packing, allowed_sizes
-from services.scheduler.core.elastic.throughput import Timing
-from services.scheduler.core.placement.capacity import Placement
+from services.scheduler.core.planning.elastic.arrange import Member, arrange
+from services.scheduler.core.planning.elastic.nearness import Taste
+from services.scheduler.core.planning.elastic.packing import Packing, allowed_sizes
+from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
+from services.scheduler.core.state.indexes.elastic.history import GROWTH, History
+from services.scheduler.core.state.indexes.elastic.throughput import Timing
+from services.scheduler.core.state.indexes.placement.capacity import Placement
 from shared.ids import TrialId, WorkerId
 
 LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)

@@ -1,11 +1,12 @@
 """A run whose script can do that gets other slots while it trains, and goes on without a member that is lost."""
 
-from services.scheduler.core.desired import desired_of
-from services.scheduler.core.elastic import forming
-from services.scheduler.core.events import heard
-from services.scheduler.core.events.heard import Heard, Observed
-from services.scheduler.core.facts import Ended, Granted, Resized
-from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.reducers import forming
+from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.state.desired import desired_of
+from services.scheduler.core.state.facts import Ended, Granted, Resized
+from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
@@ -28,16 +29,16 @@ class Live(Lender):
         for name in names:
             run = self.run(number)
             said: dict[str, object] = {
-                "generation": run.generation,
-                "prepared": run.generation,
-                "joined": run.generation,
+                "generation": run.gang.generation,
+                "prepared": run.gang.generation,
+                "joined": run.gang.generation,
                 "is_live": True,
-                "rendezvous": f"{name}:{run.generation}" if name == run.chief else None,
+                "rendezvous": f"{name}:{run.gang.generation}" if name == run.chief else None,
             }
             one = Observed(run.allocation, run.id, run.token, **(said | more))  # type: ignore[arg-type]
             others = tuple(other for other in self.observed(name) if other.run != run.id)
             told = Heard(WorkerId(name), POOL, "cpu", (0, 1), allocations=(*others, one))
-            heard.on_heard(self.cluster, told, self.now)
+            self.cluster.apply(on_heard(self.cluster, told, self.now))
 
     def begin(self, number: int, least: int = 1, most: int = 4) -> Run:
         """An elastic trial on one slot, whose script has taken its seat."""
@@ -47,16 +48,13 @@ class Live(Lender):
         return self.run(number)
 
     def to(self, number: int, **placement: int) -> Run:
-        forming.begin(
-            self.cluster,
-            self.run(number).id,
-            tuple((WorkerId(name), slots) for name, slots in placement.items()),
-            self.now,
-        )
+        places = tuple((WorkerId(name), slots) for name, slots in placement.items())
+        slots = sum(placement.values())
+        self.cluster.apply(forming.on_resized(self.cluster, self.run(number).id, slots, places, self.now))
         return self.run(number)
 
     def facts(self) -> list[type]:
-        return [type(fact) for fact in self.cluster.take_changes().facts]
+        return [type(fact) for fact in self.cluster.take_unsaved().facts]
 
 
 def used(world: Live) -> dict[str, int]:
@@ -70,22 +68,22 @@ def test_a_run_grows_in_place_and_nothing_ends() -> None:
     before = world.begin(1, least=2)
     assert used(world) == {"w0": 2}
     run = world.to(1, w0=2, w1=2)
-    assert (run.generation, run.token, run.allocation) == (2, before.token, before.allocation)
+    assert (run.gang.generation, run.token, run.allocation) == (2, before.token, before.allocation)
     assert used(world) == {"w0": 2, "w1": 2}
     (wanted,) = desired_of(world.cluster, WorkerId("w1"))
-    assert (wanted.needs_spec, [share.worker for share in wanted.run.members]) == (True, ["w0", "w1"])
+    assert (wanted.needs_spec, [share.worker for share in wanted.run.gang.members]) == (True, ["w0", "w1"])
     world.say(1, "w0", joined=1)
-    assert not forming.may_go(world.run(1))
+    assert not world.run(1).gang.may_meet
     world.say(1, "w1", prepared=1, joined=1)
-    assert not forming.may_go(world.run(1))
+    assert not world.run(1).gang.may_meet
     world.say(1, "w1", joined=1)
-    assert forming.may_go(world.run(1))
+    assert world.run(1).gang.may_meet
     world.facts()
     world.say(1, "w0")
-    assert world.run(1).target
+    assert world.run(1).gang.target
     world.say(1, "w1")
     assert world.facts() == [Resized]
-    assert (world.run(1).target, world.placement(1)) == ((), {"w0": 2, "w1": 2})
+    assert (world.run(1).gang.target, world.placement(1)) == ((), {"w0": 2, "w1": 2})
 
 
 def test_an_old_word_of_the_chief_is_not_taken_for_the_new_meeting_place() -> None:
@@ -93,9 +91,9 @@ def test_an_old_word_of_the_chief_is_not_taken_for_the_new_meeting_place() -> No
     world.begin(1, least=2)
     world.to(1, w0=2, w1=1)
     world.say(1, "w0", generation=1, prepared=1, joined=1, rendezvous="w0:1")
-    assert world.run(1).rendezvous is None
+    assert world.run(1).gang.rendezvous is None
     world.say(1, "w0", joined=1)
-    assert world.run(1).rendezvous == "w0:2"
+    assert world.run(1).gang.rendezvous == "w0:2"
 
 
 def test_slots_are_given_back_when_their_ranks_have_gone() -> None:
@@ -106,12 +104,12 @@ def test_slots_are_given_back_when_their_ranks_have_gone() -> None:
     run = world.to(1, w0=1)
     assert used(world) == {"w0": 2, "w1": 2}
     world.say(1, "w0")
-    assert world.run(1).target
+    assert world.run(1).gang.target
     world.say(1, "w1", exit=Exit())
     assert used(world) == {"w0": 1}
     assert world.run(1).shares[0].slot_ids == run.shares[0].slot_ids[:1]
     assert desired_of(world.cluster, WorkerId("w1")) == ()
-    assert world.run(1).former == {"w1"}
+    assert world.run(1).gang.former == {"w1"}
     assert not world.run(1).preempted
 
 
@@ -122,17 +120,21 @@ def test_a_gang_that_broke_and_has_lost_nobody_forms_anew_as_it_was() -> None:
     world.say(1, "w0", "w1")
     before = world.run(1)
     world.say(1, "w0", joined=1)
-    assert not world.run(1).target, "the other may be lost, and not have been missed yet"
+    assert not world.run(1).gang.target, "the other may be lost, and not have been missed yet"
     world.say(1, "w0")
     world.say(1, "w1", joined=1)
-    assert not world.run(1).target, "the first one trains again"
+    assert not world.run(1).gang.target, "the first one trains again"
     world.say(1, "w0", joined=1)
     run = world.run(1)
-    assert (run.generation, run.target, run.token) == (3, before.shares, before.token)
+    assert (run.gang.generation, run.gang.target, run.token) == (3, before.shares, before.token)
     world.facts()
     world.say(1, "w0", "w1")
     assert world.facts() == [Resized]
-    assert (world.run(1).target, world.run(1).shares, world.run(1).broken) == ((), before.shares, frozenset())
+    assert (world.run(1).gang.target, world.run(1).shares, world.run(1).gang.broken) == (
+        (),
+        before.shares,
+        frozenset(),
+    )
 
 
 def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
@@ -147,13 +149,17 @@ def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
         else:
             world.say(1, "w1", exit=Exit(exit_code=-9))
         run = world.run(1)
-        assert (run.generation, run.is_ended, [share.worker for share in run.members]) == (3, False, ["w0"])
+        assert (run.gang.generation, run.is_ended, [share.worker for share in run.gang.members]) == (
+            3,
+            False,
+            ["w0"],
+        )
         world.say(1, "w0")
         assert Resized in world.facts()
         world.silence("w0")
         assert world.run(1).is_ended
         assert [
-            fact.ending.charged for fact in world.cluster.take_changes().facts if isinstance(fact, Ended)
+            fact.ending.charged for fact in world.cluster.take_unsaved().facts if isinstance(fact, Ended)
         ] == [False]
 
 
@@ -165,7 +171,7 @@ def test_a_run_does_not_go_on_below_its_minimum_nor_after_a_fault_of_its_code() 
             world.to(1, w0=1, w1=1)
         world.say(1, "w0", "w1")
         world.say(1, "w1", exit=exited)
-        assert world.run(1).kill_rest
+        assert world.run(1).state is RunState.KILLING
 
 
 def test_one_that_is_lost_while_the_gang_forms_is_left_out() -> None:
@@ -175,9 +181,9 @@ def test_one_that_is_lost_while_the_gang_forms_is_left_out() -> None:
     world.say(1, "w0", joined=1)
     world.silence("w1")
     run = world.run(1)
-    assert (run.generation, [share.worker for share in run.members]) == (3, ["w0", "w2"])
+    assert (run.gang.generation, [share.worker for share in run.gang.members]) == (3, ["w0", "w2"])
     world.say(1, "w0", "w2")
-    assert (world.run(1).target, world.placement(1)) == ((), {"w0": 2, "w2": 1})
+    assert (world.run(1).gang.target, world.placement(1)) == ((), {"w0": 2, "w2": 1})
 
 
 def test_a_worker_that_had_a_part_once_may_have_one_again() -> None:
@@ -213,7 +219,7 @@ def test_a_lending_pool_resizes_in_place_what_can_be() -> None:
     world.begin(1)
     for _ in range(8):
         world.cycle()
-        if world.run(1).target:
+        if world.run(1).gang.target:
             assert not world.run(1).preempted
             world.say(1, *(str(worker) for worker in world.run(1).workers))
         world.report(1)
@@ -223,8 +229,8 @@ def test_a_lending_pool_resizes_in_place_what_can_be() -> None:
     world.want(2, 2)
     for _ in range(8):
         world.cycle()
-        if run := world.run(1) if world.run(1).target else None:
-            members = {share.worker for share in run.target}
+        if run := world.run(1) if world.run(1).gang.target else None:
+            members = {share.worker for share in run.gang.target}
             world.say(1, *(str(worker) for worker in run.workers & members))
             for worker in run.workers - members:
                 world.say(1, str(worker), exit=Exit())
@@ -244,4 +250,4 @@ def test_what_a_new_leader_finds_is_all_that_it_needs() -> None:
 
 
 def replace_live(run: Run) -> Run:
-    return run._replace(is_live=False)
+    return run.with_gang(is_live=False)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.elastic.goodput import Limits, Noise, predict_goodput, split_batch
-from services.scheduler.core.elastic.throughput import Throughput
+from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise, predict_goodput, split_batch
+from services.scheduler.core.state.indexes.elastic.throughput import Throughput
 
 LIMITS = Limits(first_batch=64, last_batch=4096, least_per_slot=8, most_per_slot=256)
 MODEL = Throughput(compute=(0.05, 0.001), within=(0.1, 0.0), between=(0.3, 0.0))

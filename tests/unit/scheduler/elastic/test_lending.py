@@ -6,18 +6,18 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.budgets import on_spending
-from services.scheduler.core.elastic.advice import lending_warnings
-from services.scheduler.core.elastic.goodput import Limits, Noise
-from services.scheduler.core.elastic.reporting import on_reported
-from services.scheduler.core.elastic.throughput import Timing
-from services.scheduler.core.facts import Ended
-from services.scheduler.core.placement.fit import Reach
-from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.run import Exit
-from services.scheduler.core.spending import Spending
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.explaining.advice import lending_warnings
+from services.scheduler.core.planning.fit import Reach
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.reducers.budgets import on_spending
+from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.state.facts import Ended
+from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
+from services.scheduler.core.state.indexes.elastic.throughput import Timing
+from services.scheduler.core.state.records.pool import PoolPolicy
+from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.spending import Spending
+from services.scheduler.core.state.records.trial import Needs
 from shared.messages.specs import Signal, Wanted
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
@@ -43,7 +43,7 @@ class Lender(World):
         run = self.run(number)
         machines, slots = len(run.shares), int(run.slots)
         timing = Timing(machines, slots, 128, 0.2 + (sync_s if slots > 1 else 0), 0.2)
-        on_reported(self.cluster, trial_id(number), LIMITS, timing, Noise(1.0, 50.0))
+        self.cluster.apply(on_reported(self.cluster, trial_id(number), LIMITS, timing, Noise(1.0, 50.0)))
 
     def settle(self, sync_s: float = SCALES) -> None:
         """Turns, until nothing is resized any more: who is asked to go on with other slots saves and goes."""
@@ -65,7 +65,7 @@ class Lender(World):
             self.wait(minutes * 10)
             for number in self.running():
                 self.report(number, sync_s)
-            self.cluster.changes.pools[POOL] = None
+            self.cluster.unsaved.pools[POOL] = None
         self.settle(sync_s)
 
     def slots(self, number: int) -> int:
@@ -140,7 +140,7 @@ def test_who_has_spent_a_months_budget_keeps_what_is_lent_and_is_lent_nothing_mo
     world = Lender(price_per_slot_hour=1.0)
     world.want_elastic(1)
     world.settle()
-    on_spending(world.cluster, {(tenant_id(0),): Spending(1.0, 1.0)})
+    world.cluster.apply(on_spending(world.cluster, {(tenant_id(0),): Spending(1.0, 1.0)}))
     world.train()
     assert world.slots(1) == 2
 
@@ -171,7 +171,7 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
     world.wait(600)
     world.cycle()
     world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
-    (ended,) = [fact for fact in world.cluster.changes.facts if isinstance(fact, Ended)]
+    (ended,) = [fact for fact in world.cluster.unsaved.facts if isinstance(fact, Ended)]
     assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
     assert ended.ending.reason == "the trial grows from 2 to 8 slots; nothing is charged"
     assert world.trial(1).restarts == 0

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.elastic.paces import Paces
-from services.scheduler.core.run import Exit
+from services.scheduler.core.state.indexes.elastic.paces import Paces
+from services.scheduler.core.state.observed import Measured
+from services.scheduler.core.state.records.run import Exit
 from shared.ids import WorkerId
-from shared.messages.allocations import Measured
 from shared.messages.specs import Signal
 from tests.unit.scheduler.elastic.test_lending import Lender
 from tests.unit.scheduler.world import POOL
@@ -56,7 +56,7 @@ class Observing(Lender):
                     ]
                     self.worker(share.worker, 4, allocations=tuple(told))
             self.wait(60)
-            self.cluster.changes.pools[POOL] = None
+            self.cluster.unsaved.pools[POOL] = None
             self.cycle()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.elastic.shares import Claim, distribute
+from services.scheduler.core.planning.elastic.shares import Claim, distribute
 
 SIZES = (1, 2, 4, 8)
 

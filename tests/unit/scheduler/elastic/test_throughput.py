@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.elastic.throughput import FARTHER, Throughput, Timing, fit_throughput
+from services.scheduler.core.state.indexes.elastic.throughput import (
+    FARTHER,
+    Throughput,
+    Timing,
+    fit_throughput,
+)
 
 LAW = Throughput(compute=(0.1, 0.01), within=(0.05, 0.002), between=(0.2, 0.01), gamma=1.5)
 ALLOCATIONS = ((1, 1), (1, 2), (1, 4), (2, 8), (4, 16))

@@ -1,8 +1,8 @@
 """Where the slots lie that are lent to elastic runs."""
 
-from services.scheduler.core.events import draining
-from services.scheduler.core.placement.labels import Where
-from services.scheduler.core.trial import Needs
+from services.scheduler.core.reducers import draining
+from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.trial import Needs
 from shared.ids import WorkerId
 from tests.unit.scheduler.elastic.test_lending import Lender
 
@@ -55,10 +55,10 @@ def test_a_gang_one_of_whose_machines_takes_nothing_more_goes_on_where_there_is_
     world.want_elastic(1)
     world.train()
     assert world.placement(1) == {"w0": 4, "w1": 4}
-    draining.on_drain(world.cluster, WorkerId("w0"), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("w0"), reclaim=False, undo=False))
     world.train()
     assert world.placement(1) == {"w0": 4, "w1": 4}, "it ends by itself, as whoever drains was told"
-    draining.on_drain(world.cluster, WorkerId("w0"), reclaim=True, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId("w0"), reclaim=True, undo=False))
     world.train()
     assert world.placement(1) == {"w2": 4, "w3": 4}
 
@@ -72,7 +72,7 @@ def test_a_run_stays_on_a_machine_that_takes_nothing_more_and_nobody_is_put_ther
     world.settle()
     alone = next(iter(world.placement(1)))
     other = next(iter(world.placement(2)))
-    draining.on_drain(world.cluster, WorkerId(alone), reclaim=False, undo=False)
+    world.cluster.apply(draining.on_drain(world.cluster, WorkerId(alone), reclaim=False, undo=False))
     world.exit(2)
     for number in (3, 4):
         world.want_elastic(number, most=2)

@@ -1,0 +1,151 @@
+"""What would let a waiting trial start: each answer was planned, with one thing changed that a person can change."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Literal
+
+from services.scheduler.core.explaining.supposing import (
+    AnyMachine,
+    Change,
+    FewerSlots,
+    OtherMaximum,
+    OtherPart,
+    outcome_of,
+)
+from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import ask_of
+from services.scheduler.core.state.records.pool import FIRST_PRIORITY
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from shared.ids import PoolName, TrialId
+
+MOST_POOLS = 8
+MOST_MOVED = 1_000
+"""Experiments with more live trials are not moved to see what would happen: it would take too long."""
+
+Start = Literal["now", "soon"]
+Kind = Literal["slots", "labels", "priority", "pool", "max_slots", "workspace_maximum", "tenant_maximum"]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """`change` would let the trial start. `number` is the other value, of a pool there is the name instead."""
+
+    kind: Kind
+    change: Change
+    start: Start
+    number: int | None = None
+    pool: PoolName | None = None
+
+
+Steps = Generator[Alternative | None, None, None]
+"""One plan a step, None where it finds nothing. Between two steps the world is as it was, and may move on."""
+
+
+def alternatives(cluster: Cluster, name: TrialId, reason: Reason) -> Steps:
+    """Looks for the smallest change of each kind with which the trial would start now, or as soon as others have given back.
+
+    Args:
+        reason: what it waits for: what cannot help is not tried.
+    """
+    if reason in ("uploads", "back_off", "preempting"):
+        return
+    for search in _SEARCHES:
+        trial = cluster.trials.get(name)
+        if trial is None or trial.state is not RequestState.QUEUED:
+            return
+        yield from search(cluster, trial, reason)
+
+
+def _fewer_slots(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """The most slots, below what it asks for, that it would get at the end of the queue."""
+    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
+    free = pool.capacity.free_for(ask_of(trial.wish.tenant, needs))
+    works, fails = 0, min(needs.min_slots, free + 1)
+    while fails - works > 1:
+        slots = (works + fails) // 2
+        if (yield from _tried(cluster, trial, FewerSlots(slots))) == "now":
+            works = slots
+        else:
+            fails = slots
+    if works:
+        yield Alternative("slots", FewerSlots(works), "now", works)
+
+
+def _any_machine(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """Whether it would get a machine at the end of the queue if it took any."""
+    if trial.wish.needs.where is None or reason not in ("slots", "beyond_pool"):
+        return
+    if (yield from _tried(cluster, trial, AnyMachine())) == "now":
+        yield Alternative("labels", AnyMachine(), "now")
+
+
+def _priority(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """The least important priority, above its own, that would do."""
+    part = cluster.part_of(trial)
+    if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
+        return
+    works, fails = FIRST_PRIORITY, part.priority
+    best: Start | None = None
+    if fails > works:
+        best = yield from _tried(cluster, trial, OtherPart(replace(part, priority=works)))
+    while best and fails - works > 1:
+        priority = (works + fails) // 2
+        found = yield from _tried(cluster, trial, OtherPart(replace(part, priority=priority)))
+        if found:
+            works, best = priority, found
+        else:
+            fails = priority
+    if best:
+        yield Alternative("priority", OtherPart(replace(part, priority=works)), best, works)
+
+
+def _pools(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """Each other pool in which it would start, with its whole experiment moved there."""
+    here, needs = cluster.pool_of(trial), trial.wish.needs
+    if len(cluster.live[trial.wish.experiment]) > MOST_MOVED:
+        return
+    others = [name for name in sorted(cluster.pools) if name != here]
+    for name in others[:MOST_POOLS]:
+        capacity = cluster.pools[name].capacity
+        if needs.min_slots > capacity.free_for(ask_of(trial.wish.tenant, needs)):
+            continue
+        change = OtherPart(replace(cluster.part_of(trial), pool=name))
+        if (yield from _tried(cluster, trial, change)) == "now":
+            yield Alternative("pool", change, "now", pool=name)
+
+
+def _limits(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """The limit that binds, raised as far as needed."""
+    pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.least
+    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    if leaf is None:
+        return
+    change: Change
+    match reason:
+        case "max_slots":
+            kind: Kind = "max_slots"
+            number = ceil(leaf.held + slots)
+            change = OtherPart(replace(cluster.part_of(trial), max_slots=number))
+        case "workspace_quota" | "tenant_quota":
+            kind = "workspace_maximum" if reason == "workspace_quota" else "tenant_maximum"
+            node = leaf.workspace if reason == "workspace_quota" else leaf.tenant
+            number = ceil(node.held + slots)
+            change = OtherMaximum(node.path, number)
+        case _:
+            return
+    found = yield from _tried(cluster, trial, change)
+    if found:
+        yield Alternative(kind, change, found, number)
+
+
+def _tried(cluster: Cluster, trial: Trial, change: Change) -> Generator[None, None, Start | None]:
+    if cluster.trials.get(trial.id) is not trial:
+        return None
+    outcome = outcome_of(cluster, trial.id, change)
+    yield None
+    return None if outcome == "waits" else outcome
+
+
+_SEARCHES = (_limits, _fewer_slots, _any_machine, _priority, _pools)

@@ -1,0 +1,117 @@
+"""What a plan would say if one thing were otherwise. The world is changed by the events that people cause, planned, and put back."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from services.scheduler.core.planning.plan import plan
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path
+from services.scheduler.core.state.records.trial import Needs, Trial
+from services.scheduler.core.state.unsaved import Unsaved
+from shared.ids import PoolName, TrialId
+from shared.tuples import changed
+
+LAST = 1 << 61
+"""A place behind all that wait."""
+
+Outcome = Literal["now", "soon", "waits"]
+"""Granted; granted when slots that others were asked for, or will be, have come back; neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerSlots:
+    """The request is withdrawn, and one of its experiment for so many slots comes last."""
+
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPart:
+    """Its experiment has another priority, limit or pool."""
+
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMaximum:
+    """Its tenant, or its workspace, may hold so many slots in the pool."""
+
+    path: Path
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnyMachine:
+    """The request is withdrawn, and one of its experiment that takes any machine comes last."""
+
+
+Change = FewerSlots | AnyMachine | OtherPart | OtherMaximum
+
+
+def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
+    """What the next plan says of a waiting trial after the change; the cluster is left as it was."""
+    kept, cluster.unsaved = cluster.unsaved, Unsaved()
+    try:
+        with _supposed(cluster, cluster.trials[name], change):
+            planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
+    finally:
+        cluster.unsaved = kept
+    if any(grant.trial == name for grant in planned.grants):
+        return "now"
+    return "soon" if planned.refusals.get(name) == "preempting" else "waits"
+
+
+def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
+    match change:
+        case FewerSlots(slots):
+            most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
+            return _with_needs(cluster, trial, trial.wish.needs._replace(min_slots=slots, max_slots=most))
+        case AnyMachine():
+            return _with_needs(cluster, trial, trial.wish.needs._replace(where=None))
+        case OtherPart(part):
+            return _with_part(cluster, trial, part)
+        case OtherMaximum(path, maximum):
+            return _with_maximum(cluster, cluster.pool_of(trial), path, maximum)
+
+
+@contextmanager
+def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
+    queue = cluster.pools[cluster.pool_of(trial)].queue
+    shapes = len(queue.shapes)
+    submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
+    wish = replace(trial.wish, needs=needs)
+    cluster.put_trial(changed(trial, wish=wish, place=LAST, submitted_at=submitted_at))
+    try:
+        yield
+    finally:
+        cluster.put_trial(trial)
+        queue.forget_shapes(shapes)
+
+
+@contextmanager
+def _with_part(cluster: Cluster, trial: Trial, part: Part) -> Iterator[None]:
+    experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
+    before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
+    default = cluster.part_of(trial)
+    cluster.put_part(experiment, part)
+    try:
+        yield
+    finally:
+        cluster.put_part(experiment, before or default)
+        if before is None:
+            del cluster.parts[experiment]
+        pool.queue.forget_shapes(shapes)
+
+
+@contextmanager
+def _with_maximum(cluster: Cluster, pool: PoolName, path: Path, maximum: int) -> Iterator[None]:
+    before = cluster.pools[pool].shares.quotas.get(path)
+    cluster.put_quota(pool, path, replace(before or NO_QUOTA, maximum=maximum))
+    try:
+        yield
+    finally:
+        cluster.put_quota(pool, path, before)

@@ -1,0 +1,92 @@
+"""Machines reserved for the request whose turn it is; others may use what is left."""
+
+from collections.abc import Iterator
+
+from services.scheduler.core.state.indexes.holders import Line
+from services.scheduler.core.state.indexes.placement.capacity import Ask, Placement
+from services.scheduler.core.state.indexes.placement.spot import Spot
+from services.scheduler.core.state.indexes.pool import Pool, Reserved
+from shared.ids import TrialId, WorkerId
+
+
+class Head:
+    """The first request that must simply wait, in a plan under way. Nobody behind it may take the free slots of its machines, but
+    those from whom they can be asked back. `priority`: its own; None while there is no such request."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.reserved: Reserved | None = None
+        self.priority: int | None = None
+        self._pool = pool
+        self._withheld: Placement = ()
+        self._later_withheld: Placement = ()
+
+    def reserve(self, line: Line, trial: TrialId, slots: int) -> int:
+        """Keeps the free slots of machines; the same as in the plan before, if it is the same request.
+
+        Returns how many of the slots that it needs stand ready now.
+        """
+        pool = self._pool
+        workers = choose_reserved(pool, line.ask, slots, trial)
+        self.reserved = Reserved(trial, workers)
+        self.priority = line.leaf.priority
+        spots = [(worker, pool.capacity.get(worker)) for worker in workers]
+        self._withheld = tuple(
+            (worker, spot.free) for worker, spot in spots if spot and (spot.free or spot.rooms)
+        )
+        pool.capacity.withhold(self._withheld)
+        if pool.later is not None:
+            later = ((worker, pool.later.get(worker)) for worker in workers)
+            self._later_withheld = tuple((worker, spot.free) for worker, spot in later if spot)
+            pool.later.withhold(self._later_withheld)
+        return min(
+            slots, sum(spot.free for _, spot in spots if spot and spot.owner in (None, line.ask.tenant))
+        )
+
+    def lend(self, line: Line) -> None:
+        """Less important requests may use what is reserved where it can be asked back from them."""
+        if self.is_lendable and self.priority is not None and line.leaf.priority > self.priority:
+            self._pool.capacity.restore(self._withheld)
+            if self._pool.later is not None:
+                self._pool.later.restore(self._later_withheld)
+            self._withheld = ()
+
+    @property
+    def is_lendable(self) -> bool:
+        """Whether something is kept that anybody behind could be asked to give back."""
+        policy = self._pool.policy
+        is_ranked = policy.preemption and policy.order == "priority" and policy.ageing is None
+        return bool(self._withheld) and is_ranked
+
+
+def choose_reserved(pool: Pool, ask: Ask, slots: int, trial: TrialId) -> tuple[WorkerId, ...]:
+    """The machines that can hold the request soonest: those of others last, then those with the fewest used slots.
+
+    What was reserved for it before stands as long as it would do: only so is it sure to start when what runs there has ended.
+    """
+    before = pool.reserved
+    if before is not None and before.trial == trial and _suffices(pool, ask, slots, before.workers):
+        return before.workers
+    must_be_one = ask.single_node or not pool.capacity.exclusive
+    chosen: list[WorkerId] = []
+    for worker, spot in _soonest(pool, ask):
+        if must_be_one and spot.total < slots:
+            continue
+        chosen.append(worker)
+        slots -= spot.total
+        if slots <= 0:
+            break
+    return tuple(chosen)
+
+
+def _soonest(pool: Pool, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+    usable = pool.capacity.usable_by(ask)
+    yield from sorted(usable, key=lambda found: (found[1].total - found[1].free, -found[1].total, found[0]))
+    for worker, spot in pool.capacity.least_used(ask):
+        if pool.capacity.exclusive and spot.owner not in (None, ask.tenant):
+            yield worker, spot
+
+
+def _suffices(pool: Pool, ask: Ask, slots: int, workers: tuple[WorkerId, ...]) -> bool:
+    """Whether they are all open and such as it may be on, and together large enough."""
+    spots = [pool.capacity.get(worker) for worker in workers if pool.capacity.admits(ask, worker)]
+    return len(spots) == len(workers) and all(spots) and sum(spot.total for spot in spots if spot) >= slots

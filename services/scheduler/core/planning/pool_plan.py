@@ -1,0 +1,280 @@
+"""One pool's plan under way, on tentative indexes. What is booked for now is kept for its holder from the beginning (`kept`).
+
+Lines are taken in the pool's order. Of each:
+1. A limit on the way down (maximum of tenant or workspace, `max_slots`, `max_trials`) passes it by; it holds up nobody.
+2. What fits is granted whole.
+3. What does not, in a pool that takes slots back, counts on slots that are being given back; if they do not suffice, runs that it may
+   ask (`preemption/rights`, `preemption/equals`) are asked. What it will get is kept for it. Slots are granted only when they are free.
+4. For the first that must simply wait, in a pool that defragments, runs are moved to where they fit as well, once that pays (`preemption/moves`).
+5. Else it has machines reserved, whose free slots nobody behind it may take, but those from whom they
+   can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
+   whatever passes it elsewhere meanwhile (backfill).
+
+What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
+"""
+
+from collections import Counter
+from math import ceil
+
+from services.scheduler.core.planning.aside import set_aside, single_node_sizes
+from services.scheduler.core.planning.backfill import Head
+from services.scheduler.core.planning.decisions import Demand, Grant, Preempt, Reason
+from services.scheduler.core.planning.elastic.lending import Resize, is_due, lend
+from services.scheduler.core.planning.hopes import Hopes
+from services.scheduler.core.planning.kept import Kept
+from services.scheduler.core.planning.order import Serving, serving
+from services.scheduler.core.planning.preemption.moves import Moving, hold_places, place_moved, take_places
+from services.scheduler.core.planning.preemption.rights import rights_of
+from services.scheduler.core.planning.preemption.victims import Search, held_by
+from services.scheduler.core.planning.quotas import limit_of, room_of
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.holders import Line
+from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity, Placement
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.slots import SlotCount
+from shared.ids import RunId, TrialId, WorkerId
+
+
+class PoolPlan:
+    """See the module. After `serve` it has the results; `demand` must be asked before the indexes are put back."""
+
+    def __init__(self, cluster: Cluster, pool: Pool) -> None:
+        self.cluster, self.pool = cluster, pool
+        self.grants: list[Grant] = []
+        self.signals: list[Preempt] = []
+        self.resizes: list[Resize] = []
+        self.refusals: dict[TrialId, Reason] = {}
+        self.head = Head(pool)
+        self.kept = Kept(pool, cluster.now_ms)
+        self._hopes = Hopes(pool, self.head, self.kept, cluster.now_ms)
+        self._order: Serving = serving(pool, self._favoured(), cluster.now_ms)
+        self._free_before = pool.capacity.free
+        self._granted_slots = 0
+        self._covered = 0
+        self._is_counted = False
+        self._asked: set[RunId] = set(pool.leaving)
+        self._spent: set[WorkerId] = set()
+        self._aside = 0
+
+    def serve(self) -> None:
+        self._aside = set_aside(self.pool)
+        if self.pool.policy.defragment:
+            hold_places(self.cluster, self.pool)
+        self._keep_booked()
+        while (line := self._order.next(self._hopes.of)) is not None:
+            self.kept.show(line)
+            self.head.lend(line)
+            self._serve_first(line)
+        self.kept.close()
+
+    def lend(self) -> None:
+        """Distributes what is left over; elastic requests that were served begin with their share of it."""
+        if not self.pool.policy.elastic:
+            return
+        trials = self.cluster.trials
+        served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
+        if not is_due(self.cluster, self.pool, served, self.refusals.values()):
+            return
+        lending = lend(self.cluster, self.pool, served)
+        self.resizes = list(lending.resizes)
+        self.grants = [
+            grant._replace(placement=lending.grants.get(grant.trial, grant.placement))
+            for grant in self.grants
+            if grant.trial not in served or grant.trial in lending.grants
+        ]
+        self.refusals |= {trial: "preempting" for trial in served if trial not in lending.grants}
+
+    def demand(self) -> Demand:
+        """After the plan's grants; what it preempts is still used. Slots that stand ready for a waiting request are not
+        asked for again; what is kept for reservations counts as used. A run without slots needs a machine too."""
+        pool, total = self.pool, self.pool.capacity.total
+        waiting = max(0, pool.waiting_slots - self._covered) + self.kept.missing_slots
+        if not total and pool.waiting_auxiliary:
+            waiting = max(waiting, 1)
+        idle = self._free_before - self._granted_slots - self.kept.free_slots
+        wishes = [self.cluster.trials[grant.trial].wish for grant in self.grants]
+        on_one = [one for one in wishes if pool.is_on_one(one.needs)]
+        granted = Counter((pool.shares.leaf_of(one).workspace, one.needs.max_slots) for one in on_one)
+        sizes = single_node_sizes(pool, granted)
+        leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
+        return Demand(
+            waiting=waiting,
+            used=total - idle,
+            idle=idle,
+            largest_single_node=max((size for size, _ in sizes), default=0),
+            soon=ceil(pool.awaiting_slots),
+            kind=pool.policy.kind,
+            expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
+            price_per_slot_hour=pool.policy.price_per_slot_hour,
+            single_node=sizes,
+            unaffordable=ceil(pool.shares.unaffordable),
+        )
+
+    @property
+    def are_turns_left(self) -> bool:
+        """Whether the next plan should go on looking for runs whose turn is over."""
+        return self._hopes.are_turns_left
+
+    def keep_granted(self) -> None:
+        """Leaves machines with grants as they will be, once all is decided; what was charged is taken back together with what carrying
+        it out charges."""
+        granted = [worker for grant in self.grants for worker, _ in grant.placement]
+        self.pool.capacity.keep(granted)
+        if self.pool.later is not None:
+            self.pool.later.keep(granted)
+        self.pool.shares.gather()
+
+    def _keep_booked(self) -> None:
+        self.kept.keep()
+        later = self.pool.later
+        if later is None or not self.pool.policy.preemption:
+            return
+        for run in self.kept.to_ask():
+            if run not in self._asked:
+                self._let_go(later, Preempt(run, None, "reservation"))
+
+    def _favoured(self) -> Line | None:
+        """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now. With a
+        quantum it does not: the head would take what others have asked for, and will have its own turn."""
+        reserved = self.pool.reserved
+        if reserved is None or reserved.trial not in self.pool.queue or self.pool.policy.quantum:
+            return None
+        line, key = self.pool.queue.line_of(reserved.trial)
+        return line if line.keys[0] is key else None
+
+    def _serve_first(self, line: Line) -> None:
+        trial, leaf = line.keys[self._order.first_of(line)][2], line.leaf
+        room = room_of(leaf)
+        if leaf.is_full or line.needs.least > room:
+            self._pass(line, trial, limit_of(leaf, line.needs.least) or "max_slots")
+            return
+        is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
+        for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
+            placement = self._place(line, trial, slots) if line.needs.charged(slots) <= room else None
+            if placement is not None:
+                self._grant(line, trial, placement, slots)
+                return
+        self._wait(line, trial)
+
+    def _place(self, line: Line, trial: TrialId, slots: int) -> Placement | None:
+        if self.pool.policy.defragment:
+            return place_moved(self.cluster, self.pool, trial, line.ask, slots)
+        return self.pool.capacity.place(line.ask, slots)
+
+    def _grant(self, line: Line, trial: TrialId, placement: Placement, slots: int) -> None:
+        self.grants.append(Grant(trial, self.pool.policy.name, placement))
+        self.pool.capacity.take(placement, line.ask)
+        if self.pool.later is not None:
+            self.pool.later.take(placement, line.ask)
+        self._granted_slots += sum(taken for _, taken in placement)
+        self._charge(line, line.needs.charged(slots))
+
+    def _charge(self, line: Line, slots: SlotCount) -> None:
+        """Served, now or soon: it counts, and the next of its line may follow."""
+        self._hopes.decide()
+        asked = 0 if line.bit & self._aside else line.needs.most
+        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-asked)
+        self._order.granted(line)
+
+    def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
+        self.refusals[trial] = reason
+        self._order.passed(line)
+
+    def _wait(self, line: Line, trial: TrialId) -> None:
+        slots = line.needs.min_slots
+        if slots == 0:
+            self._pass(line, trial, "slots")
+        elif slots > self._most(line.ask):
+            if not line.bit & self._aside:
+                self._cover_once(line.ask, slots)
+            self._pass(line, trial, "beyond_pool")
+        elif self._keep(line, slots) or (self._ask(line, trial, slots) and self._keep(line, slots)):
+            self.refusals[trial] = "preempting"
+            self._charge(line, line.needs.least)
+        else:
+            if self.head.priority is None:
+                ready = self.head.reserve(line, trial, slots)
+                self._covered += 0 if line.bit & self._aside else ready
+            self._pass(line, trial, "slots")
+
+    def _keep(self, line: Line, slots: int) -> bool:
+        """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
+        later = self.pool.later
+        if later is None or not (self._asked or self.pool.is_lending):
+            return False
+        placement = later.place(line.ask, slots)
+        if placement is None:
+            return False
+        self.pool.capacity.withhold(self._free_of(placement))
+        later.take(placement, line.ask)
+        return True
+
+    def _ask(self, line: Line, trial: TrialId, slots: int) -> bool:
+        """Asks runs to give way, or to move; False: there are none."""
+        return self._preempt(line, trial, slots) or (
+            self.pool.policy.defragment and self.head.priority is None and self._move(line, trial, slots)
+        )
+
+    def _move(self, line: Line, trial: TrialId, slots: int) -> bool:
+        later = self.pool.later
+        assert later is not None
+        waited_ms = self.cluster.now_ms - milliseconds(self.cluster.trials[trial].since)
+        moves = Moving(self.cluster, self.pool, later, line.ask, slots, waited_ms, self._asked).choose()
+        for move in moves:
+            self._let_go(later, Preempt(move.run, trial, "defragment"))
+        take_places(self.pool.capacity, moves)
+        take_places(later, moves)
+        return bool(moves)
+
+    def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
+        later = self.pool.later
+        if later is None or self._hopes.is_vain(line):
+            return False
+        now_ms = self.cluster.now_ms if self._hopes.are_turns_over else None
+        rights = rights_of(self.pool, line.leaf, line.needs.least, self.kept.booked, now_ms)
+        if not rights.any:
+            return False
+        self._hopes.look(rights)
+        kept = self.head.reserved.workers if self.head.reserved else ()
+        search = Search(
+            self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent, kept
+        )
+        victims = [(one.run, search.cause(one)) for one in search.choose()]
+        for victim, because in victims:
+            self._let_go(later, Preempt(victim, trial, because))
+        if not victims:
+            self._hopes.give_up(line, rights)
+        return bool(victims)
+
+    def _let_go(self, later: Capacity, signal: Preempt) -> None:
+        """A run is asked for its slots: they are on their way back."""
+        charge = self.pool.charges[signal.run]
+        self.signals.append(signal)
+        self._asked.add(signal.run)
+        self.pool.shares.leave(charge.leaf, charge.slots)
+        held = held_by(self.cluster, signal.run)
+        later.give(held)
+        self._spent.update(share.worker for share in held if not self._stands_on(share.worker))
+
+    def _stands_on(self, worker: WorkerId) -> bool:
+        return any(one.run not in self._asked for one in self.pool.standing.on(worker))
+
+    def _most(self, ask: Ask) -> int:
+        """The most slots that such a request could get if nothing ran."""
+        total, largest = self.pool.capacity.total_for(ask)
+        return largest if ask.single_node or not self.pool.capacity.exclusive else total
+
+    def _cover_once(self, ask: Ask, slots: int) -> None:
+        """What stands free already is part of what the first request beyond the pool will use."""
+        if self.pool.capacity.exclusive and not ask.single_node and not self._is_counted:
+            self._covered += min(slots, self.pool.capacity.free_for(ask))
+            self._is_counted = True
+
+    def _free_of(self, placement: Placement) -> Placement:
+        spots = ((worker, wanted, self.pool.capacity.get(worker)) for worker, wanted in placement)
+        return tuple(
+            (worker, min(spot.free, wanted))
+            for worker, wanted, spot in spots
+            if spot and (spot.free or spot.rooms)
+        )

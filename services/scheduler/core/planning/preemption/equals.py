@@ -1,0 +1,68 @@
+"""Time slicing: a run that has had its slots for a quantum yields to a waiting request of equal right, so that all get their turn.
+
+A run that has saved nothing since it began, or whose trial has ignored the signal before, keeps its slots (`standing.may_take_turns`).
+
+Unlike the relation in `rights` this one is not strict: two may ask each other for ever, each once in a quantum. It agrees with the order:
+once the run has gone, the order goes on with who asked, so that what was given up is not taken by whoever gave it.
+
+- Under `fifo` all are equal, under `priority` those of one priority (a less important run yields too): an experiment asks others
+  that will still hold at least as much as it does now. One that holds nothing may so ask every equal, whatever its size.
+- Under `fair_share` an experiment asks where, at the level at which their ways part, it will still be served less; of the same user's
+  experiments it asks less important ones whatever they were served, and more important ones never.
+"""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.planning.served import Served
+from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.records.slots import SlotCount
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """Whom a request of this experiment may ask once their turn is over. `served`: under fair share."""
+
+    leaf: Node
+    is_ranked: bool
+    served: Served | None
+
+    @property
+    def floor(self) -> int | None:
+        """Only runs of at least this priority number; None: all."""
+        return self.leaf.priority if self.is_ranked else None
+
+    def includes(self, victim: Node, slots: SlotCount) -> bool:
+        """Whether runs of `victim` with so many slots in all should yield."""
+        if self.is_ranked and victim.priority != self.leaf.priority:
+            return victim.priority > self.leaf.priority
+        if self.served is None:
+            return victim is not self.leaf and self.leaf.held <= victim.staying - slots
+        mine, theirs = parting(self.leaf, victim)
+        if mine is theirs:
+            return False
+        after = self.served.rank(theirs, theirs.staying - slots)
+        return self.served.rank(mine, mine.held) < after
+
+    def may_include(self, tenant: Node) -> bool:
+        """Whether any run of another tenant could be one, however little it holds."""
+        if self.served is None:
+            return True
+        mine = self.leaf.tenant
+        return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.staying)
+
+    def are_one(self, one: Node, other: Node) -> bool:
+        """Whether what both lose is reckoned together."""
+        if self.served is None:
+            return one is other
+        return parting(self.leaf, one)[1] is parting(self.leaf, other)[1]
+
+
+def parting(one: Node, other: Node) -> tuple[Node, Node]:
+    """The holders of two experiments at the level where their ways part; the experiments themselves where they never do."""
+    if one.tenant is not other.tenant:
+        return one.tenant, other.tenant
+    if one.workspace is not other.workspace:
+        return one.workspace, other.workspace
+    if one.parent is not None and other.parent is not None and one.parent is not other.parent:
+        return one.parent, other.parent
+    return one, other

@@ -1,0 +1,29 @@
+"""The one place that decides admission: a request may be served while every holder on its way stays within its limits."""
+
+from typing import Literal
+
+from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.records.slots import SlotCount
+
+Limit = Literal[
+    "max_slots", "max_trials", "workspace_quota", "tenant_quota", "workspace_budget", "tenant_budget"
+]
+
+
+def room_of(leaf: Node) -> SlotCount:
+    """Slots that an experiment may still be given."""
+    return min(node.room for node in leaf.upwards())
+
+
+def limit_of(leaf: Node, slots: SlotCount) -> Limit | None:
+    """The nearest limit that such a request runs into; None: none does."""
+    if leaf.is_full:
+        return "max_trials"
+    for node in leaf.upwards():
+        if slots > node.room:
+            return _BUDGETS[len(node.path)] if node.is_spent else _NAMES[len(node.path)]
+    return None
+
+
+_NAMES: dict[int, Limit] = {4: "max_slots", 3: "workspace_quota", 2: "workspace_quota", 1: "tenant_quota"}
+_BUDGETS: dict[int, Limit] = {2: "workspace_budget", 1: "tenant_budget"}

@@ -1,0 +1,119 @@
+"""What a worker says of one allocation, or no longer says."""
+
+from datetime import datetime
+
+from services.scheduler.core.reducers import ends, forming, stops
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.reducers.reporting import measure
+from services.scheduler.core.state.observed import Observed
+from services.scheduler.core.state.records.gang import Gang
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.run_states import GangState, GangTrigger
+from services.scheduler.core.state.records.trial import without
+from services.scheduler.core.state.records.worker import Hold, Worker
+from shared.ids import WorkerId
+from shared.tuples import changed
+
+VANISHED = "the worker no longer knows the run"
+
+
+def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> None:
+    run = draft.cluster.runs.get(observed.run)
+    if run is None or run.token != observed.token or worker.id not in run.workers:
+        _hold_foreign(draft, worker, observed)
+        return
+    if observed.is_excluded:
+        _exclude(draft, worker, run)
+    if observed.exit is not None:
+        if observed.generation < run.gang.generation and worker.id not in run.gang.seen:
+            draft.want((worker.id,))  # what it had of the run once: it makes room for the new part
+            return
+        draft.release(worker.id, run)
+        ends.leave(draft, run, worker.id, observed.exit, now)
+    elif run.is_ended:
+        _hold_zombie(draft, worker, run)
+    else:
+        _follow(draft, worker, run, observed, now)
+
+
+def _exclude(draft: Draft, worker: Worker, run: Run) -> None:
+    trial = draft.cluster.trials.get(run.trial)
+    if trial is not None and worker.id not in trial.excluded:
+        draft.put_trial(without(trial, worker.id))
+
+
+def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
+    gang = _gang_heard(run, worker.id, observed)
+    followed = run if gang is run.gang else changed(run, gang=gang)
+    if gang is not run.gang and _is_told(run.gang, gang):
+        draft.want(run.workers)
+    progress = run.progress
+    if observed.step > progress.step:
+        followed = stops.trained(draft, followed, now)
+    if observed.step > progress.step or observed.checkpoints > progress.checkpoints:
+        # Known in memory only: a heartbeat a second is not worth a row.
+        followed = followed.with_progress(
+            step=max(progress.step, observed.step),
+            checkpoints=max(progress.checkpoints, observed.checkpoints),
+            saved_at=now if observed.checkpoints > progress.checkpoints else progress.saved_at,
+        )
+    if observed.measured is not None and worker.id == run.chief and run.gang.state is not GangState.FORMING:
+        measure(draft, run, observed.measured)
+    if (gang.state, gang.is_live, followed.took) != (run.gang.state, run.gang.is_live, run.took):
+        draft.put_run(followed, lazily=True)
+    elif followed is not run:
+        draft.follow(followed)
+    forming.settle(draft, followed, now)
+    forming.mend(draft, draft.run(run.id), now)
+
+
+def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
+    """The gang with what a member says: that it is there, where ranks meet, what it is ready for."""
+    gang = run.gang
+    if worker not in gang.seen:
+        gang = changed(gang, seen=gang.seen | {worker})
+    if gang.state is GangState.STARTING and gang.seen >= gang.workers:
+        gang = gang.moved(GangTrigger.HEARD)
+    if worker == run.chief and observed.generation >= gang.generation:
+        if observed.rendezvous != gang.rendezvous:
+            gang = changed(gang, rendezvous=observed.rendezvous)
+        if observed.is_live != gang.is_live:
+            gang = changed(gang, is_live=observed.is_live)
+    gang = forming.followed(gang, worker, observed.generation, observed.prepared, observed.joined)
+    if observed.hangs != (worker in gang.hung):
+        gang = changed(gang, hung=gang.hung ^ {worker})
+    return gang
+
+
+def _is_told(before: Gang, gang: Gang) -> bool:
+    """Whether the members are to learn something of each other: where they meet, that they may, or that all hang."""
+    return (
+        gang.rendezvous != before.rendezvous
+        or (gang.may_meet and not before.may_meet)
+        or (gang.hangs and gang.hung != before.hung)
+    )
+
+
+def miss(draft: Draft, worker: Worker, run: Run, now: datetime) -> None:
+    if run.is_ended:
+        draft.release(worker.id, run)
+        if worker.id not in run.gang.released:
+            draft.put_run(run.released_by(worker.id), lazily=True)
+    elif worker.id in run.gang.seen and worker.id not in run.gang.released:
+        draft.release(worker.id, run)
+        ends.lose(draft, run, worker.id, VANISHED, now)
+
+
+def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:
+    draft.want((worker.id,))
+    if observed.exit is not None:
+        draft.release(worker.id, observed.allocation)
+    elif observed.allocation not in worker.held:
+        draft.hold(worker.id, observed.allocation, Hold(None, ()))
+
+
+def _hold_zombie(draft: Draft, worker: Worker, run: Run) -> None:
+    draft.want((worker.id,))
+    if run.allocation not in worker.held:
+        share = next(share for share in run.shares if share.worker == worker.id)
+        draft.hold(worker.id, run.allocation, Hold(run.tenant, share.slot_ids, share.part))

@@ -1,0 +1,31 @@
+"""What tenants and workspaces may spend in a month, and have. Once it is spent they are granted nothing more that costs."""
+
+from collections.abc import Mapping, Set
+
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.reducers.grants import preempt
+from services.scheduler.core.state.changes import Changes, Spent
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.spending import Spending
+
+
+def on_spending(cluster: Cluster, spending: Mapping[Path, Spending]) -> Changes:
+    """What has been spent up to now, by holder; holders that are not named have no budget. Pools without a price cost nothing, and go on."""
+    draft = Draft(cluster)
+    draft.rules.append(Spent(spending))
+    over = {path for path, one in spending.items() if one.preempts and one.is_over}
+    for pool in cluster.pools.values():
+        if over and pool.policy.price_per_slot_hour:
+            _ask_back(draft, pool, over)
+    return draft
+
+
+def _ask_back(draft: Draft, pool: Pool, over: Set[Path]) -> None:
+    for name, charge in pool.charges.items():
+        if not charge.slots or charge.is_leaving:
+            continue
+        if any(node.path in over for node in charge.leaf.upwards()):
+            preempt(draft, draft.run(name), Asked("budget"))

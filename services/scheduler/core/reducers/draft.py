@@ -1,0 +1,103 @@
+"""How a reducer writes its changes: it reads the cluster as it will be with what it has written so far, and leaves it as it is."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Fact
+from services.scheduler.core.state.indexes.elastic.records import Report
+from services.scheduler.core.state.indexes.pauses import Kind
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import Trial
+from services.scheduler.core.state.records.worker import Hold, Worker
+from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
+
+
+class Draft(Changes):
+    """See the module. What is asked of `cluster` itself is as it was before the event."""
+
+    __slots__ = ("cluster",)
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__()
+        self.cluster = cluster
+
+    def run(self, run: RunId) -> Run:
+        return self.runs.get(run) or self.followed.get(run) or self.cluster.runs[run]
+
+    def trial(self, trial: TrialId) -> Trial:
+        written = self.trials.get(trial) if self.trials else None
+        return written or self.cluster.trials[trial]
+
+    def runs_on(self, worker: WorkerId) -> list[Run]:
+        """Runs that have a part on a worker; what has ended, and let go of it, has none."""
+        found = []
+        for name in self.cluster.runs_on.get(worker, ()):
+            run = self.run(name)
+            if name not in self.runs or run.stands_on(worker):
+                found.append(run)
+        return found
+
+    def is_holding(self, worker: Worker) -> bool:
+        """Whether anything occupies slots of a worker, or counts as doing so."""
+        if any(name == worker.id for name, _, _ in self.holds):
+            return True
+        freed = {held if not isinstance(held, Run) else held.allocation for _, held in self.releases}
+        return any(allocation not in freed for allocation in worker.held)
+
+    def put_worker(self, worker: Worker) -> None:
+        self.workers[worker.id] = worker
+        self.quiet_workers.pop(worker.id, None)
+
+    def put_quiet_worker(self, worker: Worker) -> None:
+        """Nothing is new of it that a plan looks at."""
+        self.quiet_workers[worker.id] = worker
+
+    def hold(self, worker: WorkerId, allocation: AllocationId, hold: Hold) -> None:
+        """An allocation that no new shares tell of occupies slots."""
+        self.holds.append((worker, allocation, hold))
+
+    def release(self, worker: WorkerId, held: Run | AllocationId) -> None:
+        self.releases.append((worker, held))
+
+    def put_run(self, run: Run, lazily: bool = False) -> None:
+        name = run.id
+        if lazily and name not in self.runs:
+            self.lazy.add(name)
+        elif not lazily and self.lazy:
+            self.lazy.discard(name)
+        self.runs[name] = run
+        if self.followed:
+            self.followed.pop(name, None)
+
+    def follow(self, run: Run) -> None:
+        """Only what a run says of its progress is new."""
+        (self.runs if run.id in self.runs else self.followed)[run.id] = run
+
+    def begin(self, run: Run, now: datetime) -> None:
+        """The run holds what its shares say from now on."""
+        self.begun.append((run, now))
+
+    def put_trial(self, trial: Trial, lazily: bool = False) -> None:
+        name = trial.wish.trial
+        if lazily and name not in self.trials:
+            self.lazy.add(name)
+        elif not lazily and self.lazy:
+            self.lazy.discard(name)
+        self.trials[name] = trial
+
+    def learn_pause(self, experiment: ExperimentId, kind: Kind, took_ms: int) -> None:
+        self.paused.append((experiment, kind, max(1, took_ms)))
+
+    def learn_report(self, trial: TrialId, report: Report) -> None:
+        self.reports.append((trial, report))
+
+    def tell(self, fact: Fact) -> None:
+        """Neighbours must learn this."""
+        self.facts.append(fact)
+
+    def want(self, workers: Iterable[WorkerId]) -> None:
+        """These workers' desired sets have changed."""
+        for worker in workers:
+            self.desired[worker] = None

@@ -1,0 +1,79 @@
+"""Workers are emptied: people, the provisioner or the machine's own provider want that; a slot takes no more work."""
+
+from dataclasses import replace
+
+from services.scheduler.core.reducers import forming
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.reducers.grants import preempt
+from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import WorkerEmptied, WorkerUp
+from services.scheduler.core.state.observed import Leaving
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.worker import DRAIN, Drain, DrainTrigger, Liveness, Worker
+from shared.ids import WorkerId
+
+
+def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -> Changes:
+    """Nothing more is granted to a worker (or again, with `undo`); `reclaim` asks its runs for their slots. An unknown one changes nothing."""
+    draft = Draft(cluster)
+    worker = cluster.workers.get(worker_id)
+    if worker is None or worker.liveness is Liveness.GONE:
+        return draft
+    trigger = DrainTrigger.UNDO if undo else DrainTrigger.DRAIN
+    worker = replace(worker, drain=DRAIN.next(worker.drain, trigger))
+    draft.put_worker(worker)
+    tell(draft, worker)
+    if reclaim and not undo:
+        for run in draft.runs_on(worker_id):
+            preempt(draft, run, Asked("drain"))
+    finish(draft, worker)
+    return draft
+
+
+def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> Changes:
+    """One slot takes no more work (or again, with `undo`); what is there ends by itself. Of an unknown worker nothing is kept."""
+    draft = Draft(cluster)
+    worker = cluster.workers.get(worker_id)
+    if worker is None or (slot in worker.disabled) != undo:
+        return draft
+    worker = replace(worker, disabled=worker.disabled ^ {slot})
+    draft.put_worker(worker)
+    tell(draft, worker)
+    return draft
+
+
+def leave(draft: Draft, worker: Worker, leaving: Leaving | None) -> Worker:
+    """Its provider takes the machine back, and it said so: nothing more is granted there. Where it has said when, runs are asked for their
+    slots, but those that can do without it, which lose nothing. None: it stays, or stays after all."""
+    if worker.is_leaving != (leaving is not None):
+        worker = replace(worker, is_leaving=leaving is not None)
+        draft.put_worker(worker)
+        tell(draft, worker)
+    if leaving is None or leaving.in_s is None:
+        return worker
+    for run in draft.runs_on(worker.id):
+        if not forming.can_do_without(run, draft.trial(run.trial), worker.id):
+            preempt(draft, run, Asked("leaving"))
+    return worker
+
+
+def tell(draft: Draft, worker: Worker) -> None:
+    """Its tables and neighbours learn what has changed of a worker. Of a drained one it is said again that it is empty: a newer word
+    without it would hide the older one that had it."""
+    draft.worker_rows[worker.id] = None
+    draft.tell(WorkerUp(worker))
+    if worker.drain is Drain.DRAINED:
+        draft.tell(WorkerEmptied(worker))
+
+
+def finish(draft: Draft, worker: Worker) -> None:
+    """The last that was waited for may have happened."""
+    if worker.drain is not Drain.DRAINING or not worker.is_empty or not worker.is_heard:
+        return
+    if draft.is_holding(worker) or not all(run.is_ended for run in draft.runs_on(worker.id)):
+        return
+    worker = replace(worker, drain=DRAIN.next(worker.drain, DrainTrigger.EMPTIED))
+    draft.put_worker(worker)
+    draft.worker_rows[worker.id] = None
+    draft.tell(WorkerEmptied(worker))

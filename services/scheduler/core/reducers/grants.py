@@ -1,0 +1,83 @@
+"""The plan is carried out: slots are granted, and asked back."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from services.scheduler.core.reducers import stops
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Granted
+from services.scheduler.core.state.indexes.placement.capacity import Placement
+from services.scheduler.core.state.indexes.placement.parts import tightest
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.run import Grant, Run
+from services.scheduler.core.state.records.run_states import RunTrigger
+from services.scheduler.core.state.records.trial import RequestTrigger, Wish
+from services.scheduler.core.state.records.worker import Worker
+from shared.ids import AllocationId, RunId, TrialId
+
+
+class NewRun(NamedTuple):
+    """The identity of a run about to be made; the token rises with every grant."""
+
+    run: RunId
+    allocation: AllocationId
+    token: int
+
+
+def on_granted(
+    cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime
+) -> Changes:
+    """A run is made, which occupies its slots."""
+    trial = cluster.trials[trial_id]
+    shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
+    wish = trial.wish
+    grant = Grant(
+        id=new.run,
+        allocation=new.allocation,
+        trial=trial_id,
+        tenant=wish.tenant,
+        experiment=wish.experiment,
+        pool=cluster.pool_of(trial),
+        number=trial.runs + 1,
+        token=new.token,
+        request=wish.request,
+        granted_at=now,
+        workspace=wish.workspace,
+        owner=wish.owner,
+    )
+    run = Run(grant, Gang(shares))
+    draft = Draft(cluster)
+    draft.put_run(run)
+    draft.begin(run, now)
+    granted = trial.moved(RequestTrigger.GRANTED, now, runs=grant.number, run=grant.id)
+    draft.put_trial(granted)
+    draft.want([share.worker for share in shares])
+    draft.tell(Granted(run, granted, trial.since))
+    return draft
+
+
+def on_preempted(cluster: Cluster, run: RunId, asked: Asked) -> Changes:
+    """A run is asked for its slots; they are free only when its workers say so."""
+    draft = Draft(cluster)
+    preempt(draft, cluster.runs[run], asked)
+    return draft
+
+
+def preempt(draft: Draft, run: Run, asked: Asked) -> None:
+    """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
+    if run.preempted or run.is_ended:
+        return
+    took = stops.asked(run, draft.cluster.now_ms)
+    draft.put_run(run.moved(RunTrigger.ASKED, version=run.version + 1, asked=asked, took=took))
+    draft.want(run.workers)
+
+
+def _share(worker: Worker, slots: int, wish: Wish) -> Share:
+    """The lowest free slots of a worker; for a part that opens none, the shared slot that is left with the least."""
+    part = wish.needs.part
+    room = tightest(worker.rooms, wish.tenant, part) if part and not slots else None
+    slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
+    return Share(worker.id, 1 if part else slots, slot_ids, worker.address, part)

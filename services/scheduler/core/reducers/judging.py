@@ -1,0 +1,126 @@
+"""What follows from a run's end: for the run, for the counts of its trial, and whether its request closes (architecture: a trial's way, 6)."""
+
+from collections.abc import Mapping
+
+from services.scheduler.core.state.records.endings import Ending, RequestOutcome, RunOutcome
+from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.trial import Trial
+from shared.messages.specs import Signal, Wanted
+from shared.tuples import changed
+
+MAX_FRUITLESS = 10
+"""So many uncharged ends in a row without progress end a trial."""
+TURN_OVER = "its turn was over, and others of equal right were waiting"
+
+_ENDS: Mapping[Wanted, RequestOutcome] = {
+    Wanted.PARK: "parked",
+    Wanted.STOP: "stopped",
+    Wanted.CANCEL: "cancelled",
+    Wanted.KILL: "killed",
+}
+_ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
+    Signal.STOP: "stopped",
+    Signal.PAUSE: "parked",
+    Signal.CANCEL: "cancelled",
+}
+
+
+def combined(run: Run) -> Exit:
+    """The gang's exit: the counts are the chief's, the cause is the first that calls the hyperparameters invalid, or else the first
+    failure, or else the chief's end."""
+    exits = dict(run.exits)
+    chief = exits[run.chief]
+    failed = [exited for _, exited in run.exits if not exited.is_clean]
+    cause = next((exited for exited in failed if exited.is_invalid), failed[0] if failed else chief)
+    acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
+    if acknowledged is not None and chief.acknowledged is not None:
+        cause = chief
+    return changed(
+        cause,
+        acknowledged=acknowledged if cause.is_clean else None,
+        validations=chief.validations,
+        checkpoints=chief.checkpoints,
+        step=max(run.progress.step, chief.step),
+        policies=tuple(dict.fromkeys(met for exited in exits.values() for met in exited.policies)),
+    )
+
+
+def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
+    """What follows from an exit. In this order: invalid hyperparameters of what is to go on, an acknowledged signal, force, exit 0, what
+    was wanted, whose fault."""
+    wanted = trial.wish.wanted
+    if exited.is_invalid and wanted in (Wanted.RUN, Wanted.PARK):
+        return Ending("failed", closes="failed", reason=exited.reason, is_invalid=True)
+    if exited.acknowledged is not None:
+        return _judge_acknowledged(trial, run, exited.acknowledged)
+    if exited.forced:
+        return _judge_forced(trial, run, exited)
+    if exited.exit_code == 0:
+        return Ending("completed", closes="completed")
+    if wanted is not Wanted.RUN:
+        return _closed_as_wanted(wanted)
+    reason = exited.reason or f"the run exited with code {exited.exit_code}"
+    if last_by := next((name for name, action in exited.policies if action == "cancel_retries"), None):
+        given_up = f"{reason}; it is not tried again: log policy '{last_by}' was met"
+        return Ending("failed", closes="failed", reason=given_up)
+    if exited.is_machine_fault:
+        return _judge_trouble(trial, run, reason)
+    if trial.restarts >= trial.wish.max_restarts:
+        left = f"; max_restarts is {trial.wish.max_restarts}"
+        return Ending("failed", closes="failed", reason=reason + left)
+    return Ending("failed", closes=None, charged=True, reason=reason)
+
+
+def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
+    """What follows when machines took the run away: free of charge, but not without end."""
+    if trial.wish.wanted is not Wanted.RUN:
+        return _closed_as_wanted(trial.wish.wanted)._replace(outcome="lost", reason=reason)
+    return _judge_trouble(trial, run, reason)
+
+
+def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> Ending:
+    wanted = trial.wish.wanted
+    if signal is Signal.PREEMPT:
+        return Ending("preempted", closes=_ENDS.get(wanted), reason=TURN_OVER if run.yields else None)
+    if signal is Signal.PAUSE and run.pause_asked and wanted is Wanted.RUN:
+        # Paused and resumed before the ranks had ended: the resumption stands.
+        return Ending("parked", closes=None)
+    if signal in _ACKNOWLEDGED:
+        outcome = _ACKNOWLEDGED[signal]
+        if signal is Signal.PAUSE and wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
+            return Ending("parked", closes=_ENDS[wanted])
+        return Ending(_as_run(outcome), closes=outcome)
+    return (
+        Ending("killed", closes="killed")
+        if wanted is Wanted.KILL
+        else Ending("completed", closes="completed")
+    )
+
+
+def _judge_forced(trial: Trial, run: Run, exited: Exit) -> Ending:
+    if trial.wish.wanted is not Wanted.RUN:
+        return _closed_as_wanted(trial.wish.wanted)
+    if run.preempted:
+        return Ending("preempted", closes=None, reason="the run did not stop within preemption_timeout")
+    return _judge_trouble(trial, run, exited.reason or "the worker ended the run")
+
+
+def _judge_trouble(trial: Trial, run: Run, reason: str) -> Ending:
+    has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
+    if not has_progress and trial.fruitless + 1 >= MAX_FRUITLESS:
+        given_up = f"{reason}; {MAX_FRUITLESS} times in a row without a new checkpoint or a higher step"
+        return Ending("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
+    return Ending("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
+
+
+def _closed_as_wanted(wanted: Wanted) -> Ending:
+    return Ending(_as_run(_ENDS[wanted]), closes=_ENDS[wanted])
+
+
+def _as_run(outcome: RequestOutcome) -> RunOutcome:
+    return "failed" if outcome == "rejected" else outcome
+
+
+def outcome_without_run(wanted: Wanted) -> RequestOutcome:
+    """How a request closes that is no longer wanted and has no run."""
+    return _ENDS[wanted]

@@ -1,0 +1,334 @@
+"""The scheduler's world in memory: pools, workers, requests, runs. Advanced by events alone; equal events make equal worlds.
+
+Events are reducers: they read it and return `Changes`, which `apply` makes true: records, then the indexes that follow from
+them, then what must be saved, told and sent (`unsaved`). Nothing else changes it but people's rules, and a leader that reads its records.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from services.scheduler.core.state.changes import Booked, Changes, NewPart, NewQuota, Rule, Spent
+from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.indexes.elastic.records import Report
+from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.indexes.holdings import Ledger
+from services.scheduler.core.state.indexes.lengths import Lengths
+from services.scheduler.core.state.indexes.machines import Machines
+from services.scheduler.core.state.indexes.pauses import Pauses
+from services.scheduler.core.state.indexes.pool import Pool, capacity_of
+from services.scheduler.core.state.indexes.queue import Part, milliseconds
+from services.scheduler.core.state.indexes.turns import Turns
+from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.run_states import RunState
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
+from services.scheduler.core.state.unsaved import Unsaved
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
+from shared.messages.specs import Wanted
+
+
+class Cluster:
+    """See the module. `unsaved` collects until `take_unsaved`."""
+
+    def __init__(self) -> None:
+        self.pools: dict[PoolName, Pool] = {}
+        self.workers: dict[WorkerId, Worker] = {}
+        self.trials: dict[TrialId, Trial] = {}
+        self.runs: dict[RunId, Run] = {}
+        self.parts: dict[ExperimentId, Part] = {}
+        self.live: dict[ExperimentId, dict[TrialId, None]] = {}
+        self.awaiting: dict[TrialId, None] = {}
+        self.ending: dict[RunId, None] = {}
+        self.forming: dict[RunId, None] = {}
+        self.machines = Machines()
+        self.runs_on = self.machines.runs_on
+        self.closed: dict[WorkerId, None] = {}
+        self.ledger = Ledger()
+        self.turns = Turns()
+        self.lengths, self.pauses = Lengths(), Pauses()
+        self.now_ms = 0
+        self.unsaved = Unsaved()
+
+    def advance_to(self, now: datetime) -> None:
+        """Time passes: what is held is charged from moment to moment, and shares and rights move in steps."""
+        now_ms = milliseconds(now)
+        if now_ms // STEP_MS != self.now_ms // STEP_MS:
+            for name, pool in self.pools.items():
+                if pool.moves_in_steps:
+                    self.unsaved.pools[name] = None
+                pool.pass_time(now_ms)
+        self.now_ms = now_ms
+
+    def apply(self, changes: Changes) -> None:
+        """Makes true what an event has changed. The order matters: slots are given back before they are charged, and a run's record stands
+        before that of its trial, which may go back into the queue."""
+        # 1. People's rules.
+        for rule in changes.rules:
+            self._rule(rule)
+        # 2. Workers, and what occupies their slots.
+        if changes.quiet_workers:
+            self.workers |= changes.quiet_workers
+        if changes.workers:
+            for worker in changes.workers.values():
+                self.put_worker(worker)
+            self.unsaved.workers |= changes.worker_rows
+        for worker_id, allocation, hold in changes.holds:
+            self.workers[worker_id].hold(allocation, hold)
+            self.put_worker(self.workers[worker_id])
+        for worker_id, held in changes.releases:
+            self._release(self.workers[worker_id], held)
+        # 3. Runs: where they stand, what they are charged for, which of them the next tick looks at.
+        if changes.followed:
+            for run in changes.followed.values():
+                self.follow(run)
+        lazy = changes.lazy
+        for name, run in changes.runs.items():
+            self.put_run(run, lazily=bool(lazy) and name in lazy)
+        # 4. What follows from what they held: usage, and what is learned.
+        for run, since in changes.begun:
+            self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
+        for pool, experiment, held_ms in changes.held:
+            self.lengths.add(pool, experiment, held_ms)
+        for experiment, kind, took_ms in changes.paused:
+            if self.pauses.add(experiment, kind, took_ms):
+                self._reckon(experiment)
+        for trial_id, report in changes.reports:
+            self._report(trial_id, report)
+        # 5. Requests: in the queue, or out of it.
+        for trial_id, trial in changes.trials.items():
+            self.put_trial(trial, lazily=bool(lazy) and trial_id in lazy)
+        # 6. Who must learn of it.
+        self.unsaved.facts += changes.facts
+        self.unsaved.desired |= changes.desired
+
+    def take_unsaved(self) -> Unsaved:
+        """What changed since the last call; the next collection begins empty."""
+        taken, self.unsaved = self.unsaved, Unsaved()
+        return taken
+
+    def rise(self, worker: WorkerId) -> Worker:
+        """The record that neighbours are told of, under its next version."""
+        risen = replace(self.workers[worker], version=self.workers[worker].version + 1)
+        self.workers[worker] = risen
+        self.unsaved.workers[worker] = None
+        return risen
+
+    def put_pool(self, policy: PoolPolicy) -> None:
+        """A new pool, or a new policy of one; what waits and runs stays."""
+        pool = self.pools.get(policy.name)
+        if pool is None:
+            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
+        pool.rule(policy, self.now_ms)
+        for worker in list(self.workers.values()):
+            if worker.pool == policy.name:
+                self.put_worker(worker)
+        self.unsaved.pools[policy.name] = None
+
+    def put_quota(self, name: PoolName, path: Path, quota: Quota | None) -> None:
+        """What a tenant, or a workspace of one, may hold in a pool; None: nothing was said."""
+        self.pools[name].shares.put_quota(path, quota)
+        self.unsaved.pools[name] = None
+
+    def part_of(self, trial: Trial) -> Part:
+        """The experiment's part in the queue; the default where none was set."""
+        part = self.parts.get(trial.wish.experiment)
+        return part or Part(self.pools[trial.wish.pool].policy.default_priority)
+
+    def pool_of(self, trial: Trial) -> PoolName:
+        """Where the trial's next run goes: its experiment may have been moved."""
+        part = self.parts.get(trial.wish.experiment)
+        return part.pool if part and part.pool else trial.wish.pool
+
+    def put_trial(self, trial: Trial, lazily: bool = False) -> None:
+        """Keeps a trial's new record; waiting ones stand in the queue of their pool."""
+        name, experiment = trial.wish.trial, trial.wish.experiment
+        before = self.trials.get(name)
+        if before is not None:
+            self._count_waiting(before, -1)
+        self.trials[name] = trial
+        self._count_waiting(trial, +1)
+        self.turns.follow(trial)
+        live = self.live.setdefault(experiment, {})
+        if trial.is_closed:
+            live.pop(name, None)
+            for pool in self.pools.values():
+                pool.elastic.forget(name)
+            if not live:
+                del self.live[experiment]
+                self.lengths.forget(self.pools, experiment)
+                self.pauses.forget(experiment)
+        else:
+            live[name] = None
+        run = self.runs.get(trial.run) if trial.run else None
+        if run is not None and (before is None or before.wish is not trial.wish):
+            self._charge(run)  # what is wanted now may mean that it is on its way out
+        (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
+
+    def put_part(self, experiment: ExperimentId, part: Part) -> None:
+        """Changes priority, weight, cap or pool of an experiment; with its pool, its requests move."""
+        before = self.parts.get(experiment)
+        is_moved = (before.pool if before else None) != part.pool
+        trials = [self.trials[trial] for trial in self.live.get(experiment, {})] if is_moved else []
+        for trial in trials:
+            self._count_waiting(trial, -1)
+        self.parts[experiment] = part
+        for name, pool in self.pools.items():
+            leaf = pool.shares.leaves.get(experiment)
+            if leaf is not None:
+                pool.rank(leaf, part)
+                self.unsaved.pools[name] = None
+                self._touch_all(pool, leaf)
+        for trial in trials:
+            self._count_waiting(trial, +1)
+
+    def put_run(self, run: Run, lazily: bool = False) -> None:
+        """Keeps a run's new record; it counts against its experiment until it holds nothing."""
+        name, pool = run.grant.id, self.pools[run.grant.pool]
+        before, self.runs[name] = self.runs.get(name), run
+        if run.is_over:
+            pool.runs.pop(name, None)
+        elif before is None:
+            pool.runs[name] = None
+        if self.machines.stand(before, run):
+            self._occupy(run)
+        self._await_ticks(run)
+        self._charge(run)
+        if run.asked is not None:
+            pool.elastic.follow(run, self.trials.get(run.trial))
+        if before is not None and run.progress.saved_at != before.progress.saved_at:
+            self._touch(run)
+        (self.unsaved.lazy_runs if lazily else self.unsaved.runs)[name] = None
+        self.unsaved.pools[run.grant.pool] = None
+
+    def put_worker(self, worker: Worker) -> None:
+        """Keeps a worker that was changed."""
+        self.machines.touch_all_of(worker.id)
+        self._put_worker(worker)
+
+    def follow(self, run: Run) -> None:
+        """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
+        before = self.runs[run.id]
+        self.runs[run.id] = run
+        if run.progress.saved_at != before.progress.saved_at:
+            self._touch(run)
+
+    def forget(self, runs: Iterable[RunId] = (), trials: Iterable[TrialId] = ()) -> None:
+        """Drops ended runs and closed trials from memory; the tables keep them."""
+        for run_id in list(runs):
+            del self.runs[run_id]
+        for trial_id in list(trials):
+            del self.trials[trial_id]
+
+    def _occupy(self, run: Run) -> None:
+        allocation, tenant = run.grant.allocation, run.grant.tenant
+        for share in run.gang.shares:
+            worker = self.workers.get(share.worker)
+            if worker is not None and share.worker not in run.gang.released:
+                worker.hold(allocation, Hold(tenant, share.slot_ids, share.part))
+                self.machines.touch(worker.id, run)
+
+    def _release(self, worker: Worker, held: Run | AllocationId) -> None:
+        if not isinstance(held, Run):
+            if worker.release(held):
+                self.put_worker(worker)
+        elif worker.release(held.allocation):
+            self.machines.touch(worker.id, held)
+            self._put_worker(worker)
+
+    def _await_ticks(self, run: Run) -> None:
+        """Keeps which gangs have a time within which they must end, or form."""
+        if run.state is RunState.ENDING:
+            self.ending[run.id] = None
+        elif self.ending:
+            self.ending.pop(run.id, None)
+        if run.is_forming:
+            self.forming[run.id] = None
+        elif self.forming:
+            self.forming.pop(run.id, None)
+
+    def _reckon(self, experiment: ExperimentId) -> None:
+        """What this experiment's runs lose when they are asked for their slots has changed."""
+        for trial in self.live.get(experiment, {}):
+            if (run := self.trials[trial].run) in self.runs:
+                self._touch(self.runs[run])
+
+    def _rule(self, rule: Rule) -> None:
+        match rule:
+            case NewPart(experiment, part):
+                self.put_part(experiment, part)
+            case NewQuota(pool, path, quota):
+                self.put_quota(pool, path, quota)
+            case Booked(pool, name, None):
+                del self.pools[pool].reservations[name]
+                self.unsaved.pools[pool] = None
+            case Booked(pool, name, Reservation() as reservation):
+                self.pools[pool].reservations[name] = reservation
+                self.unsaved.pools[pool] = None
+            case Spent(spending):
+                moved = [name for name, pool in self.pools.items() if pool.spend(spending)]
+                self.unsaved.pools |= dict.fromkeys(moved)
+
+    def _report(self, name: TrialId, report: Report) -> None:
+        trial = self.trials.get(name)
+        if trial is not None:
+            self.pools[self.pool_of(trial)].elastic.learn(name, report)
+
+    def _put_worker(self, worker: Worker) -> None:
+        self.workers[worker.id] = worker
+        self.unsaved.holders[worker.id] = None
+        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble):
+            self.closed[worker.id] = None
+        else:
+            self.closed.pop(worker.id, None)
+        pool = self.pools.get(worker.pool)
+        if pool is not None:
+            pool.await_word(worker)
+            self.unsaved.pools[worker.pool] = None
+
+    def _count_waiting(self, trial: Trial, sign: int) -> None:
+        if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
+            return
+        part = self.parts.get(trial.wish.experiment)
+        name = part.pool if part and part.pool else trial.wish.pool
+        pool = self.pools.get(name)
+        if pool is None:
+            return
+        self.unsaved.pools[name] = None
+        pool.count(trial, part or Part(pool.policy.default_priority), sign)
+        if trial.state is RequestState.AWAITING:
+            self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
+
+    def _charge(self, run: Run) -> None:
+        grant = run.grant
+        pool = self.pools[grant.pool]
+        if run.is_over and grant.id not in pool.charges:
+            return
+        trial = self.trials.get(grant.trial)
+        leaf = pool.shares.leaves.get(grant.experiment)
+        if leaf is None:
+            leaf = pool.leaf(grant, self.parts.get(grant.experiment) or Part(pool.policy.default_priority))
+        if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
+            return
+        if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
+            charge = pool.charges.get(grant.id)
+            pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
+        self._touch(run)
+
+    def _touch_all(self, pool: Pool, leaf: Node) -> None:
+        for run, charge in pool.charges.items():
+            if charge.leaf is leaf:
+                self._touch(self.runs[run])
+
+    def _touch(self, run: Run) -> None:
+        for share in run.shares if self.pools[run.pool].later is not None else ():
+            self.machines.touch(share.worker, run)
+
+
+def is_leaving(run: Run, trial: Trial | None) -> bool:
+    """Whether the run has been asked to end, or is ending."""
+    if run.state is not RunState.ACTIVE:
+        return True
+    return trial is None or trial.wish.wanted is not Wanted.RUN

@@ -1,0 +1,69 @@
+"""What a worker should have running, and whether what it has agrees with that."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.observed import Observed
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.run_states import RunState
+from services.scheduler.core.state.records.trial import Trial
+from shared.ids import WorkerId
+from shared.messages.specs import Signal, Wanted
+
+SIGNALS: Mapping[Wanted, Signal] = {
+    Wanted.RUN: Signal.RUN,
+    Wanted.PARK: Signal.PAUSE,
+    Wanted.STOP: Signal.STOP,
+    Wanted.CANCEL: Signal.CANCEL,
+    Wanted.KILL: Signal.KILL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """One allocation on one worker. `needs_spec`: the worker has not named it yet, so it must be told everything."""
+
+    run: Run
+    trial: Trial
+    wanted: Signal
+    needs_spec: bool
+
+
+def desired_of(cluster: Cluster, worker: WorkerId) -> tuple[Desired, ...]:
+    """The allocations that should stand on a worker, by token. What has ended there is left out, so that it is dropped."""
+    runs = [cluster.runs[run] for run in cluster.runs_on.get(worker, {})]
+    return tuple(
+        Desired(run, trial, signal_of(trial, run), worker not in run.gang.seen)
+        for run in sorted(runs, key=lambda run: run.token)
+        if not run.is_ended and worker not in run.gang.released
+        for trial in (cluster.trials[run.trial],)
+    )
+
+
+def signal_of(trial: Trial, run: Run) -> Signal:
+    """What is asked of a run now: the rest of a broken gang is killed; else what is wanted; else its slots, if preempted."""
+    if run.state is RunState.KILLING:
+        return Signal.KILL
+    signal = SIGNALS[trial.wish.wanted]
+    return Signal.PREEMPT if signal is Signal.RUN and run.preempted else signal
+
+
+def agrees(desired: Iterable[Desired], observed: Iterable[Observed]) -> bool:
+    """Whether the worker has exactly what it should, with the same wishes; what it is still ending counts as a difference."""
+    wanted = {
+        (
+            item.run.allocation,
+            item.run.token,
+            item.run.gang.generation,
+            item.wanted,
+            item.trial.wish.decide_at,
+        )
+        for item in desired
+    }
+    has = {
+        (item.allocation, item.token, item.generation, item.wanted, item.decide_at)
+        for item in observed
+        if item.exit is None
+    }
+    return wanted == has and all(item.exit is None for item in observed)

@@ -1,0 +1,1 @@
+"""What follows from records: what is free, what waits, who holds what, what was learned. The cluster alone advances them."""

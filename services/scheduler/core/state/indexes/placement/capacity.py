@@ -1,0 +1,308 @@
+"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `ground` and `shelf`, the
+indexes, and `labels`.
+
+Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+from services.scheduler.core.state.indexes.placement.ground import Ground, Topology
+from services.scheduler.core.state.indexes.placement.parts import Sharing, joined, opened, tightest
+from services.scheduler.core.state.indexes.placement.shelf import Owners
+from services.scheduler.core.state.indexes.placement.spot import Spot, without
+from services.scheduler.core.state.records.gang import Share
+from services.scheduler.core.state.records.labels import EVERYWHERE, Choice, Labels, Where
+from shared.ids import TenantId, WorkerId
+from shared.messages.specs import SlotKind, Thousandths
+
+Placement = tuple[tuple[WorkerId, int], ...]
+"""Workers, and how many of their free slots are taken; the chief first. A part of a slot that is shared already takes none."""
+MOST_GROUNDS = 256
+"""So many choices by labels have an index of their own; what is asked for less often is indexed anew."""
+
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """What is to be placed: the shape of a request without its size. `part`: so much of one slot; `where` None: on any machine."""
+
+    tenant: TenantId
+    kind: SlotKind | None
+    single_node: bool
+    part: Thousandths = 0
+    where: Where | None = None
+
+
+class Capacity:
+    """The index.
+
+    Args:
+        exclusive: A machine serves one tenant at a time.
+        topology: Label keys from narrow to wide: a gang that needs several machines gets them within one domain where it can.
+        spread: A run on one machine gets the emptiest that will do, not the fullest.
+    """
+
+    def __init__(self, exclusive: bool, topology: tuple[str, ...] = (), spread: bool = False) -> None:
+        self.exclusive = exclusive
+        self.topology = Topology(topology)
+        self._spread = spread
+        self._everywhere = Ground(EVERYWHERE, self.topology, spread)
+        self._grounds: dict[Choice, Ground] = {}
+        self._of: dict[Labels, tuple[Ground, ...]] = {}
+        self._spots: dict[WorkerId, Spot] = {}
+        self._labels: dict[WorkerId, Labels] = {}
+        self._alike: dict[Labels, dict[WorkerId, None]] = {}
+        self._used: dict[int, dict[WorkerId, None]] = {}
+        self._undo: list[dict[WorkerId, Spot | None]] = []
+
+    def __len__(self) -> int:
+        return len(self._spots)
+
+    def __contains__(self, worker: WorkerId) -> bool:
+        return worker in self._spots
+
+    @property
+    def free(self) -> int:
+        """Free slots of all open workers."""
+        return self._everywhere.whole.free
+
+    @property
+    def total(self) -> int:
+        """Slots of all open workers."""
+        return self._everywhere.whole.total
+
+    @property
+    def sharing(self) -> Sharing:
+        """What is left of slots that are shared."""
+        return self._everywhere.sharing
+
+    def get(self, worker: WorkerId) -> Spot | None:
+        return self._spots.get(worker)
+
+    def spots(self) -> Iterator[tuple[WorkerId, Spot]]:
+        """All open workers, in no particular order."""
+        return iter(self._spots.items())
+
+    def see(self, worker: WorkerId, labels: Labels, spot: Spot | None) -> None:
+        """Replaces what is known of a worker, with its labels; None: it is not open."""
+        if (before := self._labels.get(worker, ())) != labels:
+            self.set(worker, None)
+            self._alike.get(before, {}).pop(worker, None)
+            self._alike.setdefault(labels, {})[worker] = None
+            self._labels[worker] = labels
+        self.set(worker, spot)
+
+    def admits(self, ask: Ask, worker: WorkerId) -> bool:
+        """Whether the request may be placed there, as far as labels and exclusions go."""
+        return ask.where is None or ask.where.admits(worker, self._labels.get(worker, ()))
+
+    def labels(self, worker: WorkerId) -> Labels:
+        """What a worker has said of where it stands."""
+        return self._labels.get(worker, ())
+
+    def usable_by(self, ask: Ask) -> list[tuple[WorkerId, Spot]]:
+        """Open workers that the request may be placed on, which serve its tenant or nobody, in no particular order."""
+        owners = self._owners(ask)
+        found = self._answer(ask, lambda ground: list(ground.whole.workers(ask.kind, owners)))
+        return [(worker, self._spots[worker]) for worker in found]
+
+    def least_used(self, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+        """Open workers that the request may be placed on, those with the fewest used slots first, then by id."""
+        for used in sorted(self._used):
+            # Put in order only when asked: plans set machines a thousand times as often as anybody looks here.
+            for worker in sorted(self._used[used]):
+                spot = self._spots[worker]
+                if ask.kind in (None, spot.kind) and self.admits(ask, worker):
+                    yield worker, spot
+
+    def owned_free(self, tenant: TenantId) -> int:
+        """Slots free on machines that serve this tenant alone."""
+        return self._everywhere.whole.owned_free(tenant)
+
+    def set(self, worker: WorkerId, spot: Spot | None) -> None:
+        """Replaces what is known of a worker; None takes it out."""
+        before = self._spots.get(worker)
+        if before == spot:
+            return
+        if self._undo:
+            self._undo[-1].setdefault(worker, before)
+        labels = self._labels.get(worker, ())
+        for ground in self._of.get(labels) or self._find_grounds(labels):
+            ground.change(worker, labels, before, spot)
+        if before is not None:
+            del self._used[before.total - before.free][worker]
+        if spot is None:
+            self._spots.pop(worker, None)
+            return
+        self._spots[worker] = spot
+        self._used.setdefault(spot.total - spot.free, {})[worker] = None
+
+    def take(self, placement: Placement, ask: Ask) -> None:
+        """Occupies slots, or a part of one, for one allocation."""
+        owner = ask.tenant if self.exclusive else None
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            auxiliary, rooms, taken_slots = spot.auxiliary, spot.rooms, slots
+            if ask.part:
+                # In what will be free, whoever shares that slot now may be gone: then it is this part's alone.
+                taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
+                rooms = (opened if taken_slots else joined)(rooms, ask.tenant, ask.part)
+            elif slots == 0:
+                auxiliary -= 1
+            free, holds = spot.free - taken_slots, spot.holds + 1
+            taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
+            self.set(worker, Spot(spot.kind, spot.total, *taken))
+
+    def untake(self, placement: Placement) -> None:
+        """Undoes `take` of whole slots."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            holds = spot.holds - 1
+            owner = spot.owner if holds else None
+            self.set(worker, spot._replace(free=spot.free + slots, owner=owner, holds=holds))
+
+    def withhold(self, placement: Placement) -> None:
+        """Hides free slots, and what is left of shared ones: whose worker it is does not change."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            self.set(worker, spot._replace(free=spot.free - slots, withheld=spot.withheld + 1))
+
+    def restore(self, placement: Placement) -> None:
+        """Shows again what was withheld."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            self.set(worker, spot._replace(free=spot.free + slots, withheld=spot.withheld - 1))
+
+    def give(self, shares: Iterable[Share]) -> None:
+        """Frees what a run has; workers that are not open stay out."""
+        for share in shares:
+            spot = self._spots.get(share.worker)
+            if spot is not None:
+                self.set(share.worker, without(spot, share.slot_ids, share.part))
+
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        """Undoes at the end whatever was changed inside; nests."""
+        self._undo.append({})
+        try:
+            yield
+        finally:
+            before = self._undo.pop()
+            levels, self._undo = self._undo, []
+            for worker, spot in before.items():
+                self.set(worker, spot)
+            self._undo = levels
+
+    def keep(self, workers: Iterable[WorkerId]) -> None:
+        """What was tried on these machines stays: it is about to be true, and they are seen anew before anybody looks."""
+        for worker in workers:
+            self._undo[-1].pop(worker, None)
+
+    def place(self, ask: Ask, slots: int) -> Placement | None:
+        """All `slots` or None: on one machine where one will do; else as few as possible within one domain of the narrowest level that
+        has room; else as few as possible anywhere. In each of these, machines with more of the preferred labels before others.
+
+        Ties go to a worker that the tenant already uses, then to the lower id. A part joins a slot that is shared where one has room.
+        """
+        if ask.where is None:
+            return self._place_on((self._everywhere,), ask, slots)
+        with self._without(ask.where.excluded):
+            grounds = tuple(self._ground(choice) for choice in ask.where.choices())
+            return self._place_on(grounds, ask, slots)
+
+    def total_for(self, ask: Ask) -> tuple[int, int]:
+        """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
+        return self._answer(ask, lambda ground: ground.whole.total_for(ask.kind))
+
+    def free_for(self, ask: Ask) -> int:
+        """Slots free for this request now, wherever they are."""
+        owners = self._owners(ask)
+        return self._answer(ask, lambda ground: ground.whole.free_for(ask.kind, owners))
+
+    def free_on(self, ask: Ask) -> int:
+        """Slots free on all machines that the request may be placed on, whomever they serve."""
+        return self._answer(ask, lambda ground: ground.whole.free)
+
+    def room_for(self, ask: Ask) -> tuple[int, int]:
+        """Slots free for this request now, and the most of them on one worker."""
+        owners = self._owners(ask)
+        return self._answer(ask, lambda ground: ground.whole.room_for(ask.kind, owners))
+
+    def _place_on(self, grounds: tuple[Ground, ...], ask: Ask, slots: int) -> Placement | None:
+        owners = self._owners(ask)
+        if ask.part:
+            return _place_part(grounds, ask, owners)
+        if slots > self.free:
+            return None
+        for ground in grounds:
+            worker = ground.one(ask.kind, owners, slots) if slots else ground.beside(ask.kind, owners)
+            if worker is not None:
+                return ((worker, slots),)
+        if ask.single_node or not self.exclusive or slots == 0:
+            return None
+        for level in range(len(self.topology.keys) + 1):
+            for ground in grounds:
+                found = ground.gang(ask.kind, owners, slots, level)
+                if found is not None:
+                    return found
+        return None
+
+    def _owners(self, ask: Ask) -> Owners:
+        return (ask.tenant, None) if self.exclusive else (None,)
+
+    def _answer(self, ask: Ask, question: Callable[[Ground], T]) -> T:
+        """Asks the machines that the request may be placed on."""
+        if ask.where is None:
+            return question(self._everywhere)
+        with self._without(ask.where.excluded):
+            return question(self._ground(Choice(ask.where.required)))
+
+    @contextmanager
+    def _without(self, workers: tuple[WorkerId, ...]) -> Iterator[None]:
+        """Takes a few machines out of all indexes meanwhile."""
+        if not workers:
+            yield
+            return
+        with self.tentative():
+            for worker in workers:
+                self.set(worker, None)
+            yield
+
+    def _ground(self, choice: Choice) -> Ground:
+        """The index of these machines, made when it is first asked for."""
+        if choice == EVERYWHERE:
+            return self._everywhere
+        ground = self._grounds.pop(choice, None)
+        if ground is None:
+            ground = Ground(choice, self.topology, self._spread)
+            for labels, workers in self._alike.items():
+                for worker in workers if choice.holds(labels) else ():
+                    ground.change(worker, labels, None, self._spots.get(worker))
+            if len(self._grounds) == MOST_GROUNDS:
+                del self._grounds[next(iter(self._grounds))]
+            self._of.clear()
+        self._grounds[choice] = ground
+        return ground
+
+    def _find_grounds(self, labels: Labels) -> tuple[Ground, ...]:
+        """Where machines with these labels stand."""
+        found = (
+            self._everywhere,
+            *(ground for ground in self._grounds.values() if ground.choice.holds(labels)),
+        )
+        self._of[labels] = found
+        return found
+
+
+def _place_part(grounds: tuple[Ground, ...], ask: Ask, owners: Owners) -> Placement | None:
+    for ground in grounds:
+        shared = ground.sharing.tightest(ask.tenant, ask.kind, ask.part)
+        if shared is not None:
+            return ((shared, 0),)
+    for ground in grounds:
+        fresh = ground.one(ask.kind, owners, 1)
+        if fresh is not None:
+            return ((fresh, 1),)
+    return None

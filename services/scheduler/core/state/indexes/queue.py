@@ -1,0 +1,106 @@
+"""What waits in a pool, as lines: requests of one experiment with the same shape, by place. Only the first of a line matters
+to a plan: what does not fit for it does not fit for those behind it."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.scheduler.core.state.indexes.holders import Key, Line, Node
+from services.scheduler.core.state.indexes.placement.capacity import Ask
+from services.scheduler.core.state.records.slots import SlotCount
+from services.scheduler.core.state.records.trial import Needs, Trial
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An experiment's part in the queue, once submitted: its limits (slots, trials at a time) and its rank."""
+
+    priority: int
+    weight: float = 1.0
+    max_slots: int | None = None
+    pool: PoolName | None = None
+    max_trials: int | None = None
+
+
+class Queue:
+    """The lines of one pool."""
+
+    def __init__(self) -> None:
+        self.lines: dict[tuple[ExperimentId, Needs], Line] = {}
+        self.shapes: dict[Needs, int] = {}
+        self._of: dict[TrialId, tuple[Line, Key]] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __iter__(self) -> Iterator[TrialId]:
+        """All that wait, by place."""
+        return (key[2] for _, key in sorted(self._of.values(), key=lambda entry: entry[1][:2]))
+
+    def __contains__(self, trial: TrialId) -> bool:
+        return trial in self._of
+
+    def add(self, trial: Trial, leaf: Node) -> None:
+        """A request of this experiment waits."""
+        wish = trial.wish
+        line = leaf.lines.get(wish.needs)
+        if line is None:
+            line = self._open(trial, leaf)
+        key = (trial.place, milliseconds(trial.submitted_at or trial.since), wish.trial)
+        self._of[wish.trial] = (line, key)
+        if line.keys and trial.place > line.keys[-1][0]:
+            line.keys.append(key)
+            return
+        insort(line.keys, key)
+        leaf.forget_first(trial.place)
+
+    def discard(self, trial: TrialId) -> None:
+        found = self._of.pop(trial, None)
+        if found is None:
+            return
+        line, key = found
+        at = bisect_left(line.keys, key)
+        del line.keys[at]
+        if at == 0:
+            line.leaf.forget_first(key[0])
+        if not line.keys:
+            del self.lines[line.leaf.path[3], line.needs]  # type: ignore[arg-type]
+            del line.leaf.lines[line.needs]
+            for node in line.leaf.upwards():
+                node.count_line(line.bit, -1)
+
+    def line_of(self, trial: TrialId) -> tuple[Line, Key]:
+        return self._of[trial]
+
+    def smaller(self, slots: SlotCount) -> int:
+        """The mask of all shapes that could do with so many slots."""
+        mask = 0
+        for needs, bit in self.shapes.items():
+            if needs.least <= slots:
+                mask |= bit
+        return mask
+
+    def forget_shapes(self, beyond: int) -> None:
+        """Drops the shapes that came after so many; nothing of them may be waiting."""
+        while len(self.shapes) > beyond:
+            self.shapes.popitem()
+
+    def _open(self, trial: Trial, leaf: Node) -> Line:
+        wish = trial.wish
+        bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
+        line = Line(leaf, wish.needs, ask_of(wish.tenant, wish.needs), bit)
+        leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
+        for node in leaf.upwards():
+            node.count_line(bit, +1)
+        return line
+
+
+def ask_of(tenant: TenantId, needs: Needs) -> Ask:
+    """What a request with these needs asks of the machines."""
+    return Ask(tenant, needs.kind, needs.single_node, needs.part, needs.where)
+
+
+def milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

@@ -1,0 +1,34 @@
+"""When experiments last yielded because their turn was over, as their live trials tell. Advanced by `cluster`; `order` reads it."""
+
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.trial import Trial
+from shared.ids import ExperimentId, TrialId
+
+
+class Turns:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._of: dict[ExperimentId, dict[TrialId, int]] = {}
+        self._last: dict[ExperimentId, int] = {}
+
+    def follow(self, trial: Trial) -> None:
+        """A trial's record has changed."""
+        experiment = trial.wish.experiment
+        if trial.turned_at is not None and not trial.is_closed:
+            # What was submitted in the same millisecond goes first.
+            moment_ms = milliseconds(trial.turned_at) + 1
+            self._of.setdefault(experiment, {})[trial.id] = moment_ms
+            self._last[experiment] = max(moment_ms, self._last.get(experiment, 0))
+            return
+        moments = self._of.get(experiment) if self._of else None
+        if moments is None or moments.pop(trial.id, None) is None:
+            return
+        if moments:
+            self._last[experiment] = max(moments.values())
+        else:
+            del self._of[experiment], self._last[experiment]
+
+    def last_ms(self, experiment: ExperimentId) -> int:
+        """0: it never did."""
+        return self._last.get(experiment, 0)

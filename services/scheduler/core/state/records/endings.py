@@ -1,0 +1,17 @@
+"""How runs and requests end."""
+
+from typing import Literal, NamedTuple
+
+RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
+RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
+
+
+class Ending(NamedTuple):
+    """What an end means: for the run, for the counts of its trial, and whether its request closes."""
+
+    outcome: RunOutcome
+    closes: RequestOutcome | None
+    charged: bool = False
+    reason: str | None = None
+    counts_as_fruitless: bool = False
+    is_invalid: bool = False

@@ -1,0 +1,231 @@
+"""A run: what was granted, the gang that trains it, how far it has come, and how it ends. `reducers/judging` says what follows from its end."""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.run_states import RUN, GangState, RunState, RunTrigger
+from services.scheduler.core.state.records.slots import SlotCount
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal
+from shared.tuples import changed
+
+
+class Exit(NamedTuple):
+    """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid.
+    `policies`: names and actions of the log policies that its output met."""
+
+    exit_code: int | None = 0
+    acknowledged: Signal | None = None
+    forced: bool = False
+    is_machine_fault: bool = False
+    is_invalid: bool = False
+    reason: str | None = None
+    validations: int = 0
+    checkpoints: int = 0
+    step: int = 0
+    policies: tuple[tuple[str, PolicyAction], ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        is_well = self.acknowledged is not None or (self.exit_code == 0 and not self.forced)
+        return is_well and not self.is_invalid
+
+
+class Grant(NamedTuple):
+    """What was granted to which trial, and whom it counts for. It never changes; the token rises with every grant."""
+
+    id: RunId
+    allocation: AllocationId
+    trial: TrialId
+    tenant: TenantId
+    experiment: ExperimentId
+    pool: PoolName
+    number: int
+    token: int
+    request: int
+    granted_at: datetime
+    workspace: str = UNCATEGORIZED
+    owner: str = ""
+
+
+class Progress(NamedTuple):
+    """How far a run has come.
+
+    Attributes:
+        saved_at: When it was last heard to have saved a checkpoint; what came after is lost when it is asked to go.
+        announced: Checkpoints that it announced in its life (None: not ended, or lost); `settled` are no longer waited for.
+    """
+
+    step: int = 0
+    checkpoints: int = 0
+    saved_at: datetime | None = None
+    announced: int | None = None
+    settled: int = 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that it announced is still on its way."""
+        return self.announced is None or self.settled >= self.announced
+
+
+class Took(NamedTuple):
+    """What a run has measured so far, kept with it. `asked_ms`: the moment at which it was asked for its slots. 0: nothing yet."""
+
+    asked_ms: int = 0
+    leave_ms: int = 0
+    restart_ms: int = 0
+    reform_ms: int = 0
+
+
+class Run(NamedTuple):
+    """One attempt at a trial with the slots granted to it.
+
+    Attributes:
+        version: As neighbours know it.
+        asked: Why it was asked to give its slots back. `pause_asked`: to pause.
+        exits: What the members said that have ended, in their order.
+        is_stale: What it still sends is dropped.
+        took: How long it stood still when it began, was resized and was asked to go.
+    """
+
+    grant: Grant
+    gang: Gang
+    version: int = 1
+    state: RunState = RUN.initial
+    progress: Progress = Progress()
+    asked: Asked | None = None
+    pause_asked: bool = False
+    exits: tuple[tuple[WorkerId, Exit], ...] = ()
+    first_exit_at: datetime | None = None
+    ended_at: datetime | None = None
+    is_stale: bool = False
+    took: Took = Took()
+
+    @property
+    def id(self) -> RunId:
+        return self.grant.id
+
+    @property
+    def allocation(self) -> AllocationId:
+        return self.grant.allocation
+
+    @property
+    def trial(self) -> TrialId:
+        return self.grant.trial
+
+    @property
+    def tenant(self) -> TenantId:
+        return self.grant.tenant
+
+    @property
+    def experiment(self) -> ExperimentId:
+        return self.grant.experiment
+
+    @property
+    def pool(self) -> PoolName:
+        return self.grant.pool
+
+    @property
+    def number(self) -> int:
+        return self.grant.number
+
+    @property
+    def token(self) -> int:
+        return self.grant.token
+
+    @property
+    def granted_at(self) -> datetime:
+        return self.grant.granted_at
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        return self.gang.shares
+
+    @property
+    def workers(self) -> frozenset[WorkerId]:
+        return self.gang.workers
+
+    @property
+    def slots(self) -> SlotCount:
+        return sum(share.charged for share in self.gang.shares)
+
+    @property
+    def chief(self) -> WorkerId:
+        return self.gang.shares[0].worker
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether all its ranks have ended, or are given up; slots may still be held."""
+        return self.state in _ENDED
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended and holds nothing any more."""
+        return self.state is RunState.RELEASED
+
+    @property
+    def is_forming(self) -> bool:
+        """Whether its gang forms, and will train."""
+        return self.gang.state is GangState.FORMING and not self.is_ended
+
+    @property
+    def preempted(self) -> bool:
+        """Whether it was asked to give its slots back."""
+        return self.asked is not None
+
+    @property
+    def yields(self) -> bool:
+        """Whether it was asked for its slots because its turn was over."""
+        return self.asked is not None and self.asked.because == "turn"
+
+    @property
+    def is_resized(self) -> bool:
+        """Whether it was asked to end so that its trial goes on with other slots."""
+        return self.asked is not None and self.asked.because == "resize"
+
+    def moved(self, trigger: RunTrigger, **changes: Any) -> "Run":
+        """The run after `trigger`, with what changes beside it."""
+        return changed(self, state=RUN.next(self.state, trigger), **changes)
+
+    def renewed(self, **changes: Any) -> "Run":
+        """The run with some fields changed and its public version risen."""
+        return changed(self, version=self.version + 1, **changes)
+
+    def with_gang(self, **changes: Any) -> "Run":
+        return changed(self, gang=changed(self.gang, **changes))
+
+    def with_progress(self, **changes: Any) -> "Run":
+        return changed(self, progress=changed(self.progress, **changes))
+
+    def stands_on(self, worker: WorkerId) -> bool:
+        """Whether it has a part on a worker; what has ended, and let go of it, has none."""
+        return worker in self.workers and not (self.is_ended and worker in self.gang.released)
+
+    def ended(self, at: datetime, is_stale: bool) -> "Run":
+        """The run, all of whose ranks have ended; it is over where its last worker has let go."""
+        state = RUN.next(self.state, RunTrigger.ENDED)
+        if len(self.gang.released) == len(self.gang.shares):
+            state = RUN.next(state, RunTrigger.RELEASED)
+        return changed(self, version=self.version + 1, state=state, ended_at=at, is_stale=is_stale)
+
+    def released_by(self, worker: WorkerId, **changes: Any) -> "Run":
+        """The run of which this worker holds nothing any more; one that has ended is over with the last."""
+        gang = changed(self.gang, released=self.gang.released | {worker})
+        is_last = self.state is RunState.ENDED and len(gang.released) == len(gang.shares)
+        state = RUN.next(self.state, RunTrigger.RELEASED) if is_last else self.state
+        return changed(self, gang=gang, state=state, **changes)
+
+
+def state_of(is_ended: bool, exits: tuple[tuple[WorkerId, Exit], ...], asked: Asked | None) -> RunState:
+    """The state of a run of which a new leader has read this. Whether its gang had its GANG_GRACE is not stored: the next turn tells."""
+    if is_ended:
+        return RunState.RELEASED
+    if exits:
+        is_well = all(exited.is_clean for _, exited in exits)
+        return RunState.ENDING if is_well else RunState.KILLING
+    return RunState.PREEMPTING if asked is not None else RunState.ACTIVE
+
+
+_ENDED = frozenset({RunState.ENDED, RunState.RELEASED})

@@ -1,0 +1,232 @@
+"""A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from services.scheduler.core.state.records.labels import Labels
+from shared.ids import AllocationId, PoolName, TenantId, WorkerId
+from shared.machine import Machine
+from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
+
+
+class Liveness(StrEnum):
+    """Whether a worker is heard; `joined` has credentials and has not spoken yet."""
+
+    JOINED = "joined"
+    READY = "ready"
+    LOST = "lost"
+    GONE = "gone"
+
+
+class LivenessTrigger(StrEnum):
+    """What moves it."""
+
+    HEARD = "heard"
+    SILENT = "silent"
+    REMOVED = "removed"
+
+
+class Drain(StrEnum):
+    """Whether a worker takes more work."""
+
+    OPEN = "open"
+    DRAINING = "draining"
+    DRAINED = "drained"
+
+
+class DrainTrigger(StrEnum):
+    """What moves it."""
+
+    DRAIN = "drain"
+    EMPTIED = "emptied"
+    UNDO = "undo"
+
+
+_L, _H = Liveness, LivenessTrigger
+LIVENESS = Machine(
+    name="worker",
+    initial=_L.JOINED,
+    table={
+        (_L.JOINED, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.SILENT): _L.LOST,
+        (_L.READY, _H.SILENT): _L.LOST,
+        (_L.LOST, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.REMOVED): _L.GONE,
+        (_L.READY, _H.REMOVED): _L.GONE,
+        (_L.LOST, _H.REMOVED): _L.GONE,
+    },
+    ignored={(_L.READY, _H.HEARD), (_L.LOST, _H.SILENT)},
+    final={_L.GONE},
+)
+_D, _R = Drain, DrainTrigger
+DRAIN = Machine(
+    name="drain",
+    initial=_D.OPEN,
+    table={
+        (_D.OPEN, _R.DRAIN): _D.DRAINING,
+        (_D.DRAINING, _R.EMPTIED): _D.DRAINED,
+        (_D.DRAINING, _R.UNDO): _D.OPEN,
+        (_D.DRAINED, _R.UNDO): _D.OPEN,
+    },
+    ignored={
+        (_D.DRAINING, _R.DRAIN),
+        (_D.DRAINED, _R.DRAIN),
+        (_D.OPEN, _R.UNDO),
+        (_D.DRAINED, _R.EMPTIED),
+        (_D.OPEN, _R.EMPTIED),
+    },
+)
+
+
+class Hold(NamedTuple):
+    """Slots that an allocation really occupies, or a part of one; `tenant` None is one we know nothing of: it holds the whole worker."""
+
+    tenant: TenantId | None
+    slot_ids: tuple[int, ...]
+    part: Thousandths = 0
+
+
+class Room(NamedTuple):
+    """What is left of a shared slot. `slot` below 0: a plan has opened it, and its number is not known yet."""
+
+    slot: int
+    tenant: TenantId
+    left: Thousandths
+
+
+Rooms = tuple[Room, ...]
+
+
+@dataclass(slots=True)
+class Taken:
+    """What is taken of a worker: its slots; whose work is there, where one tenant is served at a time; how many runs without slots are;
+    whether parts of slots are."""
+
+    slots: set[int] = field(default_factory=set)
+    owner: TenantId | None = None
+    auxiliary: int = 0
+    has_parts: bool = False
+
+    def add(self, hold: Hold) -> None:
+        """What this occupies is taken too."""
+        self.slots.update(hold.slot_ids)
+        self.owner = self.owner or hold.tenant
+        self.auxiliary += not hold.slot_ids
+        self.has_parts = self.has_parts or hold.part > 0
+
+
+@dataclass(slots=True)
+class Worker:
+    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work. `trouble`:
+    why it can begin nothing now, as it says itself.
+    `is_leaving`: its provider takes it back; it says so with each heartbeat.
+
+    Replaced when it changes. What is `held` on it is an index beside the record, which the cluster alone advances: all its records share it.
+    """
+
+    id: WorkerId
+    pool: PoolName
+    kind: SlotKind | None = None
+    slot_ids: tuple[int, ...] = ()
+    address: str = ""
+    labels: Labels = ()
+    disabled: frozenset[int] = frozenset()
+    liveness: Liveness = LIVENESS.initial
+    drain: Drain = DRAIN.initial
+    is_heard: bool = False
+    is_isolated: bool = False
+    is_leaving: bool = False
+    is_empty: bool = True
+    trouble: str | None = None
+    version: int = 0
+    joined_at: datetime | None = None
+    held: dict[AllocationId, Hold] = field(default_factory=dict)
+    _taken: Taken | None = field(default=None, init=False, repr=False, compare=False)
+
+    def equip(self, slot_ids: tuple[int, ...], kind: SlotKind | None) -> None:
+        """These are its slots."""
+        self.slot_ids, self.kind = slot_ids, kind
+        self._taken = None
+
+    def hold(self, allocation: AllocationId, hold: Hold) -> None:
+        """An allocation occupies something from now on."""
+        if self._taken is not None and hold.tenant is not None and allocation not in self.held:
+            self._taken.add(hold)
+        else:
+            self._taken = None
+        self.held[allocation] = hold
+
+    def release(self, allocation: AllocationId) -> bool:
+        """What it occupied is free; False: it occupied nothing."""
+        self._taken = None
+        return self.held.pop(allocation, None) is not None
+
+    def clear(self) -> None:
+        """Nothing is occupied any more."""
+        self.held.clear()
+        self._taken = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may be granted here."""
+        is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
+        return is_well and not self.is_emptying
+
+    @property
+    def is_emptying(self) -> bool:
+        """Whether it is to be empty, or is: people, the provisioner or its own provider want that. Neighbours are told that it is drained."""
+        return self.drain is not Drain.OPEN or self.is_leaving
+
+    @property
+    def used_slots(self) -> int:
+        return len(self.taken().slots.intersection(self.slot_ids))
+
+    @property
+    def free_slot_ids(self) -> tuple[int, ...]:
+        taken = self.taken().slots
+        return tuple([slot for slot in self.usable_slot_ids if slot not in taken])
+
+    @property
+    def usable_slot_ids(self) -> tuple[int, ...]:
+        """Slots that take work, now or when what is there has ended."""
+        if not self.disabled:
+            return self.slot_ids
+        return tuple(slot for slot in self.slot_ids if slot not in self.disabled)
+
+    def freed_by(self, hold: Hold) -> Hold:
+        """What of a hold could be given to others once it has ended."""
+        if not self.disabled:
+            return hold
+        return hold._replace(slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
+
+    @property
+    def rooms(self) -> Rooms:
+        """What is left of slots that are shared; who shares one is of one tenant."""
+        taken = self.taken()
+        if not taken.has_parts:
+            return ()
+        return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
+
+    def taken(self) -> Taken:
+        """All in one pass, once for each end: a plan asks, and so does each grant."""
+        if self._taken is None:
+            self._taken = self._count_taken()
+        return self._taken
+
+    def _count_taken(self) -> Taken:
+        taken = Taken()
+        for hold in self.held.values():
+            if hold.tenant is None:
+                taken.slots.update(self.slot_ids)
+            else:
+                taken.add(hold)
+        return taken
+
+    def _room(self, slot: int) -> Room | None:
+        holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]
+        tenant = holds[0].tenant
+        if tenant is None or any(hold.tenant != tenant or not hold.part for hold in holds):
+            return None
+        return Room(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))

@@ -1,0 +1,149 @@
+"""The scheduler's part in deletions: requests, runs and an experiment's part in the queue go; what was used stays, as nobody's.
+
+Neighbour: `shared.bus.deletion`. It runs within a leader's term: memory forgets first, so that no cycle writes any of it again.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Select, Uuid, and_, exists, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import Trial
+from services.scheduler.cycle import Cycle
+from services.scheduler.store.tables import (
+    budget,
+    budget_told,
+    holding,
+    part,
+    quota,
+    reservation,
+    run,
+    trial,
+    wanted,
+)
+from shared.bus import Unit
+from shared.bus.deletion import AT_ONCE, Doomed, Rows, outbox_of, rows_of
+from shared.database.statements import ctid, listed
+from shared.database.tables import tables_of
+from shared.errors import Transient
+from shared.ids import SITE, ExperimentId
+
+TURN_S = 10.0
+NOBODY = UUID(int=0)
+"""Stands for the experiment of what a deleted one used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """What the scheduler has of what is to go."""
+
+    cycle: Cycle
+
+    async def begin(self, unit: Unit, doomed: Doomed) -> bool:
+        """Only once every machine has let go of it, and nobody waits for its checkpoints."""
+        if doomed.scope == "workspace":
+            return True
+        column = _column(doomed)
+        if await unit.connection.scalar(_is_open(column, doomed.target)) or not all(
+            map(_is_over, _runs(self.cycle, doomed))
+        ):
+            return False
+        if not all(trial.is_closed and trial.awaited is None for trial in _trials(self.cycle, doomed)):
+            return False
+        # A machine that was away sends what it has of a run that nobody knows any more: it is told so.
+        runs = select(run.c.run).where(run.c[column] == doomed.target)
+        mark = insert(tables_of("scheduler").deleted).from_select(["id"], runs).on_conflict_do_nothing()
+        await unit.connection.execute(mark)
+        return True
+
+    async def empty(self, doomed: Doomed) -> None:
+        """Has the cycle's memory forget. Raises Transient where no turn came."""
+        if doomed.scope == "workspace":
+            return
+        forgotten = asyncio.Event()
+
+        def forget(cycle: Cycle) -> None:
+            _forget(cycle, doomed)
+            forgotten.set()
+
+        self.cycle.push(forget)
+        try:
+            async with asyncio.timeout(TURN_S):
+                await forgotten.wait()
+        except TimeoutError:
+            raise Transient("the scheduler's cycle has not turned", 1.0) from None
+
+    def rows(self, doomed: Doomed) -> Sequence[Rows]:
+        """Of a tenant the rest goes with its tables, which `shared.bus.deletion` knows."""
+        if doomed.scope == "workspace":
+            return _workspace_rows(doomed)
+        used = _of_nobody(doomed)
+        if doomed.scope == "tenant":
+            return (used,)
+        experiment = doomed.target
+        runs = select(run.c.run).where(run.c.experiment == experiment)
+        trials = select(wanted.c.trial).where(wanted.c.experiment == experiment)
+        return (
+            used,
+            *outbox_of("scheduler", ["run"], runs),
+            *outbox_of("scheduler", ["request"], trials),
+            *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
+            *(rows_of(table, table.c.experiment == experiment) for table in (run, trial, wanted, part)),
+        )
+
+
+def _is_open(column: str, target: UUID) -> Select[bool]:
+    is_open = or_(
+        exists().where(trial.c[column] == target, trial.c.state != "closed"),
+        exists().where(run.c[column] == target, run.c.state != "ended"),
+        exists().where(holding.c[column] == target, holding.c.until.is_(None)),
+    )
+    return select(is_open)
+
+
+def _of_nobody(doomed: Doomed) -> Rows:
+    """What was used stays, without whose it was."""
+    tenant = SITE if doomed.scope == "tenant" else doomed.tenant
+    used = holding.c[_column(doomed)] == doomed.target
+    some = select(ctid).select_from(holding).where(used).limit(AT_ONCE)
+    return update(holding).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
+
+
+def _workspace_rows(doomed: Doomed) -> Sequence[Rows]:
+    return [
+        rows_of(table, and_(table.c.tenant == doomed.tenant, table.c.workspace == doomed.workspace))
+        for table in (quota, budget, budget_told, reservation)
+    ]
+
+
+def _column(doomed: Doomed) -> str:
+    return "tenant" if doomed.scope == "tenant" else "experiment"
+
+
+def _runs(cycle: Cycle, doomed: Doomed) -> list[Run]:
+    return [run for run in cycle.cluster.runs.values() if getattr(run, _column(doomed)) == doomed.target]
+
+
+def _trials(cycle: Cycle, doomed: Doomed) -> list[Trial]:
+    column = _column(doomed)
+    return [one for one in cycle.cluster.trials.values() if getattr(one.wish, column) == doomed.target]
+
+
+def _is_over(run: Run) -> bool:
+    return run.is_over
+
+
+def _forget(cycle: Cycle, doomed: Doomed) -> None:
+    trials = [trial.id for trial in _trials(cycle, doomed)]
+    experiments = {cycle.cluster.trials[trial].wish.experiment for trial in trials}
+    cycle.cluster.forget(runs=[run.id for run in _runs(cycle, doomed)], trials=trials)
+    for one in trials:
+        cycle.term.carried.pop(one, None)
+        cycle.term.run_traces.pop(one, None)
+        cycle.term.refusals.pop(one, None)
+    for experiment in experiments | {ExperimentId(doomed.target)}:
+        cycle.cluster.parts.pop(experiment, None)
