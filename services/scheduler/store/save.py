@@ -1,6 +1,6 @@
 """What a cycle writes, in one statement whatever the number of rows, and the tokens it may use.
 
-Hot path on the raw driver: every cycle waits for it before it emits anything.
+Hot path on the raw driver: a cycle commits these rows together with what it emits.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Who may still change state: tokens against the trial's newest one. (architecture, "Fencing")"""
+"""Who may still change state: tokens against the trial's newest one. (`docs/delivery.md`, "Fencing")"""
 
 from dataclasses import dataclass
 from enum import StrEnum

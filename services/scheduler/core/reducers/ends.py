@@ -1,4 +1,4 @@
-"""Runs end: members exit, machines are lost. What follows is judged in `endings`."""
+"""Runs end: members exit, machines are lost. What follows is judged in `judging`."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What follows from a run's end: for the run, for the counts of its trial, and whether its request closes (architecture: a trial's way, 6)."""
+"""What follows from a run's end: for the run, for the counts of its trial, and whether its request closes."""
 
 from collections.abc import Mapping
 
