@@ -141,7 +141,7 @@ class Supervisor:
                 self.update(context, resize.on_left(run, process.name))
             return
         started = sum(part_of(name) != RENDEZVOUS for name in context.started)
-        if run.state is RunState.STARTING and started == run.gang.seat.ranks:
+        if run.state in (RunState.RENDEZVOUS, RunState.STARTING) and started == run.gang.seat.ranks:
             self.update(context, core.on_started(run))
         if process.exit_code is not None:
             self._on_exit(context, process, process.exit_code)

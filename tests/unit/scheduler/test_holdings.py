@@ -99,7 +99,8 @@ def test_the_next_term_goes_on_from_what_was_left_open() -> None:
     later.load(kept.kept.values())
     worker = kept.world.cluster.workers[WorkerId("a")]
     worker.is_heard = False
-    worker.clear()
+    for allocation in list(worker.held):
+        worker.release(allocation)
     later.follow(worker, NOW + timedelta(seconds=20))
     assert later.take_changes() == [], "it has not said yet what it has"
     worker.is_heard = True

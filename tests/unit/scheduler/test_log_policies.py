@@ -7,6 +7,8 @@ import pytest
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.trial import RequestState
+from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.unit.scheduler.test_ends import FAILED, told
 from tests.unit.scheduler.world import World
@@ -53,3 +55,19 @@ def test_a_log_policy_keeps_later_runs_off_a_machine() -> None:
     world.worker("b")
     world.cycle()
     assert world.run(1).chief == "b"
+
+
+def test_a_heartbeat_that_ends_a_run_and_excludes_the_machine_for_an_older_one_requeues_the_trial() -> None:
+    world = World()
+    world.worker("a", 2)
+    world.want(1)
+    world.cycle()
+    (older,) = world.observed("a")
+    world.silence("a")
+    world.worker("a", 2, allocations=(older,))
+    world.wait(1)
+    world.cycle()
+    (newer,) = (one for one in world.observed("a") if one.run != older.run)
+    world.worker("a", 2, allocations=(replace(newer, exit=FAILED), replace(older, is_excluded=True)))
+    assert world.trial(1).state is RequestState.QUEUED
+    assert world.trial(1).excluded == {WorkerId("a")}

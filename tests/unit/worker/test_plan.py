@@ -323,7 +323,16 @@ KILLED = {"killed": "killing", "all_ended": "exited"}
             RunState.PREPARING,
             _moved(prepared="rendezvous", preparation_failed="exited", cancelled="exited"),
         ),
-        (RunState.RENDEZVOUS, _moved(launched="starting", start_failed="exited", cancelled="exited")),
+        (
+            RunState.RENDEZVOUS,
+            _moved(
+                launched="starting",
+                start_failed="exited",
+                cancelled="exited",
+                started="running",
+                all_ended="exited",
+            ),
+        ),
         (RunState.STARTING, _moved(started="running", start_failed="exited", **KILLED)),
         (RunState.RUNNING, _moved(resize_ordered="resizing", terminated="terminating", **KILLED)),
         (RunState.RESIZING, _moved(resized="running", terminated="terminating", **KILLED)),

@@ -65,6 +65,9 @@ MACHINE: Machine[RunState, Trigger] = Machine(
         (RunState.RENDEZVOUS, Trigger.LAUNCHED): RunState.STARTING,
         (RunState.RENDEZVOUS, Trigger.START_FAILED): RunState.EXITED,
         (RunState.RENDEZVOUS, Trigger.CANCELLED): RunState.EXITED,
+        # A daemon that died before it kept LAUNCHED finds its ranks alive, or ended.
+        (RunState.RENDEZVOUS, Trigger.STARTED): RunState.RUNNING,
+        (RunState.RENDEZVOUS, Trigger.ALL_ENDED): RunState.EXITED,
         (RunState.STARTING, Trigger.STARTED): RunState.RUNNING,
         (RunState.STARTING, Trigger.START_FAILED): RunState.EXITED,
         (RunState.STARTING, Trigger.KILLED): RunState.KILLING,

@@ -18,7 +18,7 @@ VANISHED = "the worker no longer knows the run"
 
 
 def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> None:
-    run = draft.cluster.runs.get(observed.run)
+    run = draft.run(observed.run) if observed.run in draft.cluster.runs else None
     if run is None or run.token != observed.token or worker.id not in run.workers:
         _hold_foreign(draft, worker, observed)
         return
@@ -37,7 +37,7 @@ def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> 
 
 
 def _exclude(draft: Draft, worker: Worker, run: Run) -> None:
-    trial = draft.cluster.trials.get(run.trial)
+    trial = draft.trial(run.trial) if run.trial in draft.cluster.trials else None
     if trial is not None and worker.id not in trial.excluded:
         draft.put_trial(without(trial, worker.id))
 

@@ -43,7 +43,7 @@ class Closed(NamedTuple):
 
 
 class WorkerUp(NamedTuple):
-    """Its slots can be granted, or something about it has changed. `worker` is the record itself, as it is when told."""
+    """Its slots can be granted, or something about it has changed. `worker` is the record as it was then."""
 
     worker: Worker
 

@@ -145,11 +145,6 @@ class Worker:
     held: dict[AllocationId, Hold] = field(default_factory=dict)
     _taken: Taken | None = field(default=None, init=False, repr=False, compare=False)
 
-    def equip(self, slot_ids: tuple[int, ...], kind: SlotKind | None) -> None:
-        """These are its slots."""
-        self.slot_ids, self.kind = slot_ids, kind
-        self._taken = None
-
     def hold(self, allocation: AllocationId, hold: Hold) -> None:
         """An allocation occupies something from now on."""
         if self._taken is not None and hold.tenant is not None and allocation not in self.held:
@@ -162,11 +157,6 @@ class Worker:
         """What it occupied is free; False: it occupied nothing."""
         self._taken = None
         return self.held.pop(allocation, None) is not None
-
-    def clear(self) -> None:
-        """Nothing is occupied any more."""
-        self.held.clear()
-        self._taken = None
 
     @property
     def is_open(self) -> bool:
