@@ -17,7 +17,7 @@ from shared.runtime.outages import Outages
 from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.run import reducers as core
-from worker.core.run.actions import OpenRendezvous, StartRanks
+from worker.core.run.actions import KillRanks, OpenRendezvous, StartRanks
 from worker.core.run.plan import next_look
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
@@ -190,6 +190,9 @@ class Runs:
             elif _waits_for_parent(run):
                 self._supervisor.act(context, OpenRendezvous())
             else:
+                if run.state is RunState.KILLING:
+                    # The daemon before may have died between keeping this state and sending the signal.
+                    self._supervisor.act(context, KillRanks())
                 resume(context, self._supervisor.send)
                 self._supervisor.update(context, run)
 
