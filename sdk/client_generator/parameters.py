@@ -64,6 +64,8 @@ ALSO_REFERENCES = frozenset({"base", "other", "id", "pool"})
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 PAGING = frozenset({"limit", "cursor"})
 LAST_PARAMETERS = ("filter", "sort")
+LEFT_OUT = frozenset({("FollowExperimentMetrics", "without_cursors")})
+"""Fields that the client does not offer: without cursors it could not resume a stream."""
 _PLAIN = {bool: "bool", int: "int", float: "float", str: "str", datetime: "datetime", UUID: "Reference"}
 
 
@@ -98,7 +100,11 @@ class Parameter:
 
 def parameters_of(row: Operation[Any, Any]) -> list[Parameter]:
     """Return the path parameters, the required ones and the optional ones, in this order; `filter` and `sort` come last."""
-    fields = [name for name in row.request.model_fields if not (_is_paged(row) and name in PAGING)]
+    fields = [
+        name
+        for name in row.request.model_fields
+        if not (_is_paged(row) and name in PAGING) and (row.name, name) not in LEFT_OUT
+    ]
     found = {name: _parameter(row, name, row.request.model_fields[name]) for name in fields}
     by_position = POSITIONAL.get(row.name, "").split()
     required = [name for name, one in found.items() if one.default is None and name not in row.path_fields]

@@ -90,7 +90,7 @@ async def compose(settings: Settings, process: Process) -> None:
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     clock, database = infrastructure.clock, infrastructure.database
     bus, units = infrastructure.bus, infrastructure.units
-    await ensure_admin(database, own.admin_token_file, keys, clock)
+    await process.reach("postgres", lambda: ensure_admin(database, own.admin_token_file, keys, clock))
     feed = Feed(bus)
     await feed.start()
     infrastructure.publish()

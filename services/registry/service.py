@@ -63,7 +63,8 @@ async def compose(settings: Settings, process: Process) -> None:
     wanted = settings.registry
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     bus, units, clock = infrastructure.bus, infrastructure.units, infrastructure.clock
-    partitions = await process.enter(Partitions(settings.postgres, partitioned(wanted), clock))
+    partitions = Partitions(settings.postgres, partitioned(wanted), clock)
+    await process.reach("postgres", lambda: process.enter(partitions))
     objects = S3Objects.of(settings.s3, clock)
     process.on_close(objects.close)
 

@@ -28,7 +28,7 @@ from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import Observation, make_sampler
 from services.searcher.core.search.saved import state_of
 from services.searcher.core.search.search import Search
-from services.searcher.runner import saving
+from services.searcher.runner import snapshots as saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted

@@ -36,7 +36,7 @@ test("imports point down", () => {
     for (const folder of layer) {
       for (const file of filesOf(folder)) {
         for (const [, target] of readFileSync(join(SOURCE, file), "utf8").matchAll(/from "@\/([^"/]+)/g)) {
-          if (target !== folder && !lower.includes(target)) upward.push(`${file} imports ${target}`);
+          if (target && target !== folder && !lower.includes(target)) upward.push(`${file} imports ${target}`);
         }
       }
     }

@@ -106,7 +106,7 @@ TokenName = Annotated[str, typer.Option("--name", help="What the token is for.")
 Scope = Annotated[list[str] | None, typer.Option("--scope", help="Only this permission of the user's. Repeatable; by default all.")]
 TenantName = Annotated[str, typer.Argument(metavar="TENANT", help="Its name.")]
 JoinedPool = Annotated[str, typer.Option("--pool", "-p", help="The pool that the machine joins.")]
-JoinedWorker = Annotated[str | None, typer.Option("--worker", help="For this machine alone, by the name that it will have.")]
+JoinedWorker = Annotated[str | None, typer.Option("--worker", callback=lambda worker: worker or None, help="For this machine alone, by the name that it will have.")]
 ForWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the whole tenant.")]
 DetailDays = Annotated[int | None, typer.Option("--detail-days", min=1, help="So long all points; then a sixteenth that keeps the shape.")]
 MetricDays = Annotated[int | None, typer.Option("--metric-days", min=1, help="So long any points; summaries stay.")]

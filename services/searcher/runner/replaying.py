@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import orjson
 import structlog
 
-from services.searcher.runner import saving
+from services.searcher.runner import snapshots
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot
@@ -44,7 +44,7 @@ class Replays:
             if decisions is None:
                 raise NotFound(f"experiment {query.experiment_id}")
             submission = await entities.load_submission(connection, query.experiment_id)
-            saved = await load_snapshot(connection, query.experiment_id, saving.code(), decisions)
+            saved = await load_snapshot(connection, query.experiment_id, snapshots.code(), decisions)
         try:
             async with asyncio.timeout(max(0.0, ask.deadline_s - 2 * MARGIN_S)):
                 await self._free.acquire()
@@ -105,5 +105,5 @@ class Replays:
 def _beginning(submission: Submission, saved: Snapshot | None) -> bytes:
     told: dict[str, object] = {"config": submission.config, "seed": submission.seed}
     if saved is not None:
-        told["saved"] = {"position": saved.position, "state": orjson.Fragment(saving.unpack(saved.state))}
+        told["saved"] = {"position": saved.position, "state": orjson.Fragment(snapshots.unpack(saved.state))}
     return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)

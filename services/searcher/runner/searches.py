@@ -8,7 +8,7 @@ from muster.config import ExperimentConfig, load_accepted
 from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.journal.replay import fold
 from services.searcher.core.search.search import Search
-from services.searcher.runner import saving
+from services.searcher.runner import snapshots
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot, save_snapshot
@@ -60,11 +60,11 @@ class Searches:
 
     async def save(self, unit: Unit, loaded: Loaded) -> None:
         """Save a long search's state, now and then, with the transaction that has brought it there."""
-        if not saving.is_due(loaded.position, loaded.saved, self._save_every):
+        if not snapshots.is_due(loaded.position, loaded.saved, self._save_every):
             return
-        state = await asyncio.to_thread(saving.pack, loaded.search)
+        state = await asyncio.to_thread(snapshots.pack, loaded.search)
         if state is not None:
-            made = Snapshot(loaded.position, saving.code(), state)
+            made = Snapshot(loaded.position, snapshots.code(), state)
             await save_snapshot(unit.connection, loaded.submission.tenant, loaded.submission.id, made)
         loaded.saved = loaded.position
 
@@ -87,9 +87,9 @@ async def _begin(unit: Unit, experiment: Experiment) -> Loaded:
     submission = await entities.load_submission(unit.connection, experiment.id)
     config = load_accepted(submission.config)
     loaded = await begin_search(submission, config)
-    snapshot = await load_snapshot(unit.connection, experiment.id, saving.code(), experiment.position)
+    snapshot = await load_snapshot(unit.connection, experiment.id, snapshots.code(), experiment.position)
     if snapshot is not None:
-        await asyncio.to_thread(saving.restore, loaded.search, snapshot.state)
+        await asyncio.to_thread(snapshots.restore, loaded.search, snapshot.state)
         loaded.position = loaded.saved = snapshot.position
     return loaded
 

@@ -9,6 +9,7 @@ import pytest
 
 from muster.client.client import Client
 from muster.client.http.failures import wait_s
+from muster.client.http.fields import query_params
 from muster.client.http.transport import Call, Transport, segment
 from muster.client.models import Me, Model
 from muster.client.settings import Address
@@ -278,3 +279,8 @@ def test_an_accepted_change_that_cannot_be_followed_names_its_operation() -> Non
     with pytest.raises(Transient) as caught:
         gateway.transport().post(Model, "/v1/experiments/12/pause")
     assert caught.value.may_take_effect and "`muster operation show 7`" in str(caught.value)
+
+
+def test_only_an_empty_filter_or_sort_order_is_left_out_of_a_query() -> None:
+    """An empty name, of a variable that is not set, is the gateway's to refuse: left out, everything would be listed."""
+    assert query_params(actor="", filter="", sort="", since=None) == {"actor": ""}

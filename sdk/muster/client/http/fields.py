@@ -13,8 +13,15 @@ Given = JsonValue | date | Iterable[str] | Mapping[str, JsonValue] | Mapping[str
 
 
 def query_params(**fields: str | float | date | Iterable[str] | None) -> Query:
-    """Return query parameters, without None and empty strings."""
-    return {name: _queried(value) for name, value in fields.items() if value is not None and value != ""}
+    """Return query parameters, without None, and without an empty filter or sort order.
+
+    Other empty strings are sent: the gateway refuses them, where leaving them out would list everything.
+    """
+    return {
+        name: _queried(value)
+        for name, value in fields.items()
+        if value is not None and (value != "" or name not in ("filter", "sort"))
+    }
 
 
 def json_body(**fields: Given) -> dict[str, JsonValue]:

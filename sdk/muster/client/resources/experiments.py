@@ -260,20 +260,17 @@ class Experiments(HandwrittenExperiments):
         group: str | None = None,
         after: str | None = None,
         from_now: bool = False,
-        without_cursors: bool = False,
     ) -> Iterator[models.ReportedValue]:
         """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended.
 
         Args:
             from_now: Without `after`: only what comes from now on.
-            without_cursors: Each value's `cursor` is empty: it names the place in every trial, and is for who goes on
-                behind it.
         """
         return follow(
             self._transport,
             models.ReportedValue,
             f"/v1/experiments/{segment(experiment)}/metrics/follow",
-            query_params(name=names, group=group, from_now=from_now, without_cursors=without_cursors),
+            query_params(name=names, group=group, from_now=from_now),
             after,
         )
 

@@ -1,6 +1,6 @@
 """Which instance a machine is, by its instance identity document and AWS's signature of it (EC2 user guide, "Verify the instance identity document", base64).
 
-The document is no secret and never changes: what it is good for is decided by who knows the instance (`admitting`).
+The document is no secret and never changes: what it is good for is decided by who knows the instance (`queries/identities`).
 """
 
 from base64 import b64decode

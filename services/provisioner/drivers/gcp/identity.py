@@ -1,6 +1,6 @@
 """Which instance a machine is, by the identity token that Google signs for it (Compute Engine, "Verify the identity of a VM").
 
-The token is made for this platform and counts an hour; whether it lets anybody in is decided by who knows the instance (`admitting`).
+The token is made for this platform and counts an hour; whether it lets anybody in is decided by who knows the instance (`queries/identities`).
 """
 
 import asyncio

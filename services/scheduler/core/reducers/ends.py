@@ -9,7 +9,7 @@ from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Ended
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.core.state.records.endings import Ending
+from services.scheduler.core.state.records.outcomes import Ending
 from services.scheduler.core.state.records.run import Exit, Progress, Run
 from services.scheduler.core.state.records.run_states import RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from services.scheduler.core.state.records.endings import Ending, RequestOutcome, RunOutcome
+from services.scheduler.core.state.records.outcomes import Ending, RequestOutcome, RunOutcome
 from services.scheduler.core.state.records.run import Exit, Run
 from services.scheduler.core.state.records.trial import Trial
 from shared.messages.specs import Signal, Wanted

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from services.scheduler.core.state.records.endings import Ending, RequestOutcome
+from services.scheduler.core.state.records.outcomes import Ending, RequestOutcome
 from services.scheduler.core.state.records.run import Exit, Run
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import Worker
