@@ -69,7 +69,8 @@ lint: style types ## check style, types and the borders between packages
 style: setup
 	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said" >&2; exit 1; }
+	@output=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$output" >&2; exit 1; }
+	@$(BIN)/python .ci/wording
 
 types: setup
 	@$(BIN)/mypy --no-error-summary
